@@ -1,0 +1,1 @@
+"""Conversations: stored, streamed, split into reasoning and answer."""

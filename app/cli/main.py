@@ -1,0 +1,87 @@
+"""`moxie ...`: picks the subcommand, the language and the exit status."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final, NoReturn
+
+from app import __version__
+from app.cli.context import EXIT_FAILED, EXIT_USAGE, CliContext, UsageError, default_context
+from app.findings import FindingError
+from app.paths import settings_file
+from app.settings import load_settings
+from app.texts import LANGUAGES, Texts, system_language
+
+SUBCOMMANDS: Final = ("inspect", "plan", "doctor", "chat", "engines", "selftest")
+"""Each is a module of this package with `add_arguments(parser, texts)` and `run(args, context) -> int`."""
+
+EXIT_INTERRUPTED: Final = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    settings, findings = load_settings(settings_file())
+    language = _asked_language(arguments) or settings.language or system_language()
+    context = default_context(Texts(language), settings)
+    context.print_findings(findings, to_err=True)
+    try:
+        args = _parser(context.texts).parse_args(arguments)
+        status: int = _module(args.subcommand).run(args, context)
+        context.out.flush()
+    except UsageError as reason:
+        print(reason, file=context.err)
+        return EXIT_USAGE
+    except FindingError as reason:
+        context.print_findings([reason.finding], to_err=True)
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _reader_went_away(context)
+    return status
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"app.cli.{name}")
+
+
+def _asked_language(arguments: Sequence[str]) -> str | None:
+    for before, value in zip(["", *arguments], arguments, strict=False):
+        asked = value.removeprefix("--lang=") if value.startswith("--lang=") else value
+        if asked in LANGUAGES and (before == "--lang" or asked != value):
+            return asked
+    return None
+
+
+def _parser(texts: Texts) -> argparse.ArgumentParser:
+    parser = _Parser(texts, prog="moxie", description=texts.text("cli.description"))
+    parser.add_argument("--version", action="version", version=f"Moxie {__version__}")
+    subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
+    for name in SUBCOMMANDS:
+        words = texts.text(f"cli.{name}.help")
+        subparser = subparsers.add_parser(name, help=words, description=words, texts=texts)
+        subparser.add_argument("--lang", choices=LANGUAGES, help=texts.text("cli.lang.help"))
+        _module(name).add_arguments(subparser, texts)
+    parser.add_argument("--lang", choices=LANGUAGES, help=texts.text("cli.lang.help"))
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one sentence instead of a usage text."""
+
+    def __init__(self, texts: Texts, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]  # passed through unseen
+        self._texts = texts
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(self._texts.text("cli.bad_usage", detail=message))
+
+
+def _reader_went_away(context: CliContext) -> int:
+    # as `head` does: the rest of the output has nowhere to go, and flushing it at exit must not complain
+    os.dup2(os.open(os.devnull, os.O_WRONLY), context.out.fileno())
+    return EXIT_FAILED

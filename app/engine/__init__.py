@@ -1,0 +1,1 @@
+"""The process that runs the model, and everything that talks to it."""

@@ -1,0 +1,158 @@
+"""Judged facts as data: a code, how bad it is, and the numbers behind it. No prose."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Scalar = str | int | float | bool | None
+FindingValue = Scalar | tuple[Scalar, ...]
+
+
+class Severity(StrEnum):
+    """How much a finding matters to the person."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class FindingCode(StrEnum):
+    """Stable keys; each has a message and an action in every catalogue (`app/texts.py`)."""
+
+    # the file (app/gguf)
+    PATH_MISSING = "path-missing"
+    ACCESS_DENIED = "access-denied"
+    FILE_EMPTY = "file-empty"
+    NOT_GGUF = "not-gguf"
+    HEADER_BROKEN = "header-broken"
+    FILE_INCOMPLETE = "file-incomplete"
+    TRAILING_BYTES = "trailing-bytes"
+    SHARD_MISSING = "shard-missing"
+    SHARD_MISMATCH = "shard-mismatch"
+    SHARD_NAME_INVALID = "shard-name-invalid"
+    NOT_A_CHAT_MODEL = "not-a-chat-model"
+    ARCHITECTURE_MISSING = "architecture-missing"
+    OLD_EXPERT_LAYOUT = "old-expert-layout"
+    EXPERT_COUNT_MISSING = "expert-count-missing"
+    EXPERT_COUNT_MISMATCH = "expert-count-mismatch"
+    EXPERT_COUNT_INVALID = "expert-count-invalid"
+    EXPERT_USED_COUNT_MISSING = "expert-used-count-missing"
+    EXPERT_USED_COUNT_INVALID = "expert-used-count-invalid"
+    EXPERT_TENSORS_MISSING = "expert-tensors-missing"
+    BLOCK_COUNT_INVALID = "block-count-invalid"
+    METADATA_DUPLICATE = "metadata-duplicate"
+    TENSOR_INVALID = "tensor-invalid"
+    QUANTIZATION_UNKNOWN = "quantization-unknown"
+    TOKENIZER_MISSING = "tokenizer-missing"
+    CHAT_TEMPLATE_MISSING = "chat-template-missing"
+    FOLDER_AMBIGUOUS = "folder-ambiguous"
+
+    # the machine (app/hardware)
+    NVIDIA_DRIVER_MISSING = "nvidia-driver-missing"
+    NVIDIA_DRIVER_FAILED = "nvidia-driver-failed"
+    GPU_NOT_FOUND = "gpu-not-found"
+    PROBE_TIMED_OUT = "probe-timed-out"
+    PROBE_FAILED = "probe-failed"
+    DISK_ALMOST_FULL = "disk-almost-full"
+    RECORDING_INVALID = "recording-invalid"
+
+    # the plan (app/planner)
+    MODEL_EXCEEDS_MEMORY = "model-exceeds-memory"
+    EXPERTS_ON_DISK = "experts-on-disk"
+    VRAM_MARGIN_SMALL = "vram-margin-small"
+    VRAM_EXCEEDED = "vram-exceeded"
+    MOE_N_CLAMPED = "moe-n-clamped"
+    MOE_N_FREES_NOTHING = "moe-n-frees-nothing"
+    MOE_NOT_APPLICABLE = "moe-not-applicable"
+    CONTEXT_REDUCED = "context-reduced"
+    KV_TYPE_CHANGED = "kv-type-changed"
+    NO_GPU_IN_PLAN = "no-gpu-in-plan"
+
+    # the engine (app/engine)
+    ENGINE_MISSING = "engine-missing"
+    ENGINE_NOT_FOUND = "engine-not-found"
+    ENGINE_START_FAILED = "engine-start-failed"
+    ENGINE_DIED = "engine-died"
+    ENGINE_KILLED = "engine-killed"
+    ENGINE_ASSERT = "engine-assert"
+    ENGINE_OUT_OF_RAM = "engine-out-of-ram"
+    ENGINE_OUT_OF_VRAM = "engine-out-of-vram"
+    ENGINE_MISSING_LIBRARY = "engine-missing-library"
+    CPU_INSTRUCTIONS_MISSING = "cpu-instructions-missing"
+    ENGINE_REJECTS_MODEL = "engine-rejects-model"
+    ENGINE_TIMED_OUT = "engine-timed-out"
+    ENGINE_GPU_UNSEEN = "engine-gpu-unseen"
+    ENGINE_CHECK_UNAVAILABLE = "engine-check-unavailable"
+    OPTION_UNSUPPORTED = "option-unsupported"
+    OPTION_NOT_APPLIED = "option-not-applied"
+    LOAD_CANCELLED = "load-cancelled"
+    PROMPT_TOO_LONG = "prompt-too-long"
+    CHAT_TEMPLATE_FAILED = "chat-template-failed"
+    PACK_INVALID = "pack-invalid"
+    PACK_HASH_MISMATCH = "pack-hash-mismatch"
+    RPC_ADDRESS_REFUSED = "rpc-address-refused"
+    RPC_UNENCRYPTED = "rpc-unencrypted"
+    RPC_UNREACHABLE = "rpc-unreachable"
+
+    # chats and settings
+    DISK_FULL = "disk-full"
+    STORE_UNREADABLE = "store-unreadable"
+    STORE_READ_ONLY = "store-read-only"
+    SETTINGS_INVALID = "settings-invalid"
+    DEFAULT_MODEL_MISSING = "default-model-missing"
+    DEFAULT_MODEL_ENGLISH_ONLY = "default-model-english-only"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One judged fact.
+
+    Attributes:
+        code: What was found; documented with its values in `docs/cli.md`.
+        severity: `ERROR` stops what the person asked for; `WARNING` and `NOTE` do not.
+        values: The numbers and names behind it, by name; bytes, seconds and counts stay numbers.
+    """
+
+    code: FindingCode
+    severity: Severity
+    values: Mapping[str, FindingValue] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as the command line prints it."""
+        return {"code": self.code.value, "severity": self.severity.value, "values": dict(self.values)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Finding":
+        """Read back what `to_json` wrote.
+
+        Raises:
+            KeyError, ValueError: not such an object.
+        """
+        values = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data["values"].items()
+        }
+        return cls(FindingCode(data["code"]), Severity(data["severity"]), values)
+
+
+class FindingError(Exception):
+    """An operation failed for a reason a person can be told."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.code}: {dict(finding.values)}")
+        self.finding = finding
+
+
+def error(code: FindingCode, **values: FindingValue) -> Finding:
+    """Return a finding of severity `ERROR`."""
+    return Finding(code, Severity.ERROR, values)
+
+
+def warning(code: FindingCode, **values: FindingValue) -> Finding:
+    """Return a finding of severity `WARNING`."""
+    return Finding(code, Severity.WARNING, values)
+
+
+def note(code: FindingCode, **values: FindingValue) -> Finding:
+    """Return a finding of severity `NOTE`."""
+    return Finding(code, Severity.NOTE, values)

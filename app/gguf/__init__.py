@@ -1,0 +1,1 @@
+"""The header of a model file: read, described, judged; never its tensor data."""

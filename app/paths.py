@@ -1,0 +1,74 @@
+"""User folders, bundled resources, and the command that starts this program again as a worker."""
+
+import os
+import sys
+from pathlib import Path
+
+import platformdirs
+
+APP_NAME = "Moxie"
+HOME_VARIABLE = "MOXIE_HOME"
+
+
+def data_folder() -> Path:
+    """Return the folder for everything Moxie keeps: models it made, engine packs, chats, settings.
+
+    `MOXIE_HOME` moves it (tests, portable use). Created on first use.
+    """
+    chosen = os.environ.get(HOME_VARIABLE)
+    folder = Path(chosen) if chosen else platformdirs.user_data_path(APP_NAME, appauthor=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def models_folder() -> Path:
+    """Return where models that Moxie made or fetched lie."""
+    return _subfolder("models")
+
+
+def engines_folder() -> Path:
+    """Return where engine packs lie, one folder each."""
+    return _subfolder("engines")
+
+
+def chats_file() -> Path:
+    """Return the SQLite file of conversations."""
+    return data_folder() / "chats.sqlite3"
+
+
+def settings_file() -> Path:
+    """Return the settings file."""
+    return data_folder() / "settings.json"
+
+
+def logs_folder() -> Path:
+    """Return where engine and crash logs lie."""
+    return _subfolder("logs")
+
+
+def resource_path(*parts: str) -> Path:
+    """Return a file shipped with the program, from source and when frozen."""
+    root = Path(getattr(sys, "_MEIPASS", Path(__file__).resolve().parent.parent))
+    return root.joinpath("resources", *parts)
+
+
+def worker_command() -> list[str]:
+    """Return argv that starts this program with more arguments to come.
+
+    Frozen: the console executable beside the window's, which has the pipes a windowed one lacks.
+    """
+    if getattr(sys, "frozen", False):
+        suffix = ".exe" if sys.platform == "win32" else ""
+        return [str(Path(sys.executable).with_name(f"moxie-worker{suffix}"))]
+    return [sys.executable, "-m", "app"]
+
+
+def source_root() -> Path:
+    """Return the folder that holds the `app` package; child processes start there."""
+    return Path(__file__).resolve().parent.parent
+
+
+def _subfolder(name: str) -> Path:
+    folder = data_folder() / name
+    folder.mkdir(exist_ok=True)
+    return folder

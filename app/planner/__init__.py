@@ -1,0 +1,1 @@
+"""What goes into VRAM, RAM and disk, decided from facts alone."""
