@@ -1,0 +1,103 @@
+"""All sources -> HardwareFacts and findings, each probe with its own thread and time limit."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from app.findings import Finding, FindingCode, note, warning
+from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts
+from app.hardware.ports import GpuSource, HostSource, SourceError
+from app.hardware.probe import Outcome, Probe
+
+PROBE_TIMEOUT_SECONDS: Final = 5.0
+"""A healthy driver answers in milliseconds; one without persistence mode first wakes the card, 1 to 3 s."""
+
+SMALLEST_JUDGED_DISK_BYTES: Final = 32 * 1024**3
+ALMOST_FULL_BYTES: Final = 10 * 1024**3
+"""Less holds no mixture-of-experts model beside the system's own needs."""
+
+T = TypeVar("T")
+
+
+def detect(
+    gpu_source: GpuSource,
+    host_source: HostSource,
+    *,
+    probe_timeout_seconds: float = PROBE_TIMEOUT_SECONDS,
+) -> HardwareFacts:
+    """Look at the whole machine once. Takes as long as the slowest probe, at most the time limit."""
+    look = _Look(probe_timeout_seconds)
+    host_probe = Probe("host", host_source.host)
+    driver_probe = Probe("driver", gpu_source.driver)
+    gpus_probe = Probe("gpus", gpu_source.gpus)
+    host = look.value(host_probe)
+    driver = look.value(driver_probe)
+    gpus = look.value(gpus_probe)
+    if gpus == () or look.has(FindingCode.NVIDIA_DRIVER_MISSING):
+        look.add(note(FindingCode.GPU_NOT_FOUND))
+    if host is not None:
+        look.extend(_full_disks(host.disks))
+    return HardwareFacts(host, driver, discrete_first(gpus or ()), look.findings())
+
+
+def discrete_first(gpus: Iterable[GpuInfo]) -> tuple[GpuInfo, ...]:
+    """Return the GPUs with those that share the CPU's RAM last, otherwise in their source's order."""
+    return tuple(sorted(gpus, key=lambda gpu: gpu.is_integrated is True))
+
+
+class _Look:
+    """Collects outcomes under one deadline for all, and says the same thing once."""
+
+    def __init__(self, timeout_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._clock = clock
+        self._deadline = clock() + timeout_seconds
+        self._findings: list[Finding] = []
+
+    def value(self, probe: Probe[T]) -> T | None:
+        outcome = probe.outcome(self._deadline - self._clock())
+        finding = self._judge(probe.name, outcome)
+        if finding is not None:
+            self.add(finding)
+        return outcome.value
+
+    def add(self, finding: Finding) -> None:
+        if finding not in self._findings:
+            self._findings.append(finding)
+
+    def extend(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.add(finding)
+
+    def has(self, code: FindingCode) -> bool:
+        return any(finding.code is code for finding in self._findings)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(self._findings)
+
+    def _judge(self, name: str, outcome: Outcome[T]) -> Finding | None:
+        if outcome.is_timed_out:
+            return warning(FindingCode.PROBE_TIMED_OUT, probe=name, seconds=self._timeout_seconds)
+        match outcome.error:
+            case None:
+                return None
+            case SourceError(reason="library-missing"):
+                return note(FindingCode.NVIDIA_DRIVER_MISSING)
+            case SourceError() as failure:
+                return warning(FindingCode.NVIDIA_DRIVER_FAILED, reason=failure.reason, detail=failure.detail)
+            case failure:
+                return warning(
+                    FindingCode.PROBE_FAILED, probe=name, detail=f"{type(failure).__name__}: {failure}"
+                )
+
+
+def _full_disks(disks: Iterable[DiskInfo]) -> Iterable[Finding]:
+    for disk in disks:
+        # small ones are system, recovery and camera partitions: full is how they are meant to be
+        if disk.total_bytes >= SMALLEST_JUDGED_DISK_BYTES and disk.free_bytes < ALMOST_FULL_BYTES:
+            yield warning(
+                FindingCode.DISK_ALMOST_FULL,
+                mount=disk.mount,
+                free_bytes=disk.free_bytes,
+                total_bytes=disk.total_bytes,
+            )

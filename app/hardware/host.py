@@ -1,0 +1,230 @@
+"""Processor, memory and disks -> HostSource. The only importer of psutil."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psutil
+
+from app.hardware.cgroup import ControlGroups, MemoryLimit
+from app.hardware.facts import CpuInfo, DiskInfo, HostInfo, HostSample
+from app.hardware.topology import Core, performance_core_count, read_linux_cores, usable_core_count
+
+if sys.platform == "win32":
+    from app.hardware import windows
+
+_IMAGES: Final = frozenset(("squashfs", "iso9660", "udf", "cdfs", "erofs", "cramfs"))
+"""File systems that are always full, since nothing can be written: snaps, discs."""
+
+_LINUX_NAMES: Final[Mapping[str, str]] = {"pni": "sse3", "asimd": "neon", "asimddp": "dotprod"}
+"""Flags of /proc/cpuinfo that everyone else calls otherwise."""
+
+_INSTRUCTION_SETS: Final = (
+    *("sse3", "ssse3", "sse4_1", "sse4_2", "avx", "f16c", "fma", "avx2", "bmi2", "avx_vnni"),
+    *("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16"),
+    *("amx_tile", "amx_int8", "amx_bf16", "neon", "dotprod", "fphp", "i8mm", "bf16", "sve", "sve2"),
+)
+"""Those that engine builds differ by, oldest first."""
+
+
+class _Memory(NamedTuple):
+    total_bytes: int
+    available_bytes: int
+
+
+class _CpuTimes(NamedTuple):
+    total_seconds: float
+    idle_seconds: float
+
+
+class PsutilHostSource:
+    """This machine. One caller at a time: the processor's load is measured from reading to reading."""
+
+    def __init__(self, control_groups: ControlGroups | None = None) -> None:
+        """Read which control groups apply; they stay the same while a process runs."""
+        self._groups = control_groups or ControlGroups()
+        self._last_times = _cpu_times()
+
+    def host(self) -> HostInfo:
+        """Return the machine's facts."""
+        memory = self._memory()
+        commit_limit, commit_used = _commit()
+        return HostInfo(
+            os_name=platform.system() or sys.platform,
+            os_version=_os_version(),
+            cpu=self._cpu(),
+            ram_total_bytes=memory.total_bytes,
+            ram_available_bytes=memory.available_bytes,
+            commit_limit_bytes=commit_limit,
+            commit_used_bytes=commit_used,
+            disks=_disks(),
+        )
+
+    def read(self) -> HostSample:
+        """Read the counters once."""
+        before, self._last_times = self._last_times, _cpu_times()
+        memory = self._memory()
+        return HostSample(
+            cpu_percent=_busy_percent(before, self._last_times),
+            ram_used_bytes=memory.total_bytes - memory.available_bytes,
+            ram_available_bytes=memory.available_bytes,
+            disk_read_bytes=_disk_read_bytes(),
+        )
+
+    def _memory(self) -> _Memory:
+        memory = psutil.virtual_memory()
+        return limited_memory(memory.total, memory.available, self._groups.memory_limit())
+
+    def _cpu(self) -> CpuInfo:
+        cores = _cores()
+        physical = psutil.cpu_count(logical=False) or len(cores) or None
+        quota = self._groups.cpu_quota()
+        listed = usable_core_count(cores, _affinity(), quota)
+        usable = listed or usable_core_count(_unlisted_cores(physical), None, quota)
+        return CpuInfo(
+            name=_cpu_name(),
+            physical_cores=physical,
+            logical_cores=psutil.cpu_count(),
+            performance_cores=performance_core_count(cores) or physical,
+            usable_cores=usable,
+            instruction_sets=_instruction_sets(),
+        )
+
+
+def limited_memory(total_bytes: int, available_bytes: int, limit: MemoryLimit | None) -> _Memory:
+    """Return total and available memory under a control group's limit."""
+    if limit is None:
+        return _Memory(total_bytes, available_bytes)
+    return _Memory(min(total_bytes, limit.limit_bytes), min(available_bytes, limit.available_bytes))
+
+
+def parse_cpuinfo(text: str) -> tuple[str | None, tuple[str, ...]]:
+    """Return name and instruction sets from the first processor of a /proc/cpuinfo."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition(":")
+        if separator:
+            values.setdefault(key.strip().lower(), value.strip())
+    flags = (values.get("flags") or values.get("features") or "").split()
+    known = {_LINUX_NAMES.get(flag, flag) for flag in flags}
+    return values.get("model name") or None, tuple(name for name in _INSTRUCTION_SETS if name in known)
+
+
+def _cores() -> tuple[Core, ...]:
+    if sys.platform == "win32":
+        return windows.read_windows_cores()
+    return read_linux_cores()
+
+
+def _unlisted_cores(count: int | None) -> tuple[Core, ...]:
+    # some sandboxes hide /sys: the number is known, which logical CPUs they are is not
+    return tuple(Core(frozenset((i,))) for i in range(count or 0))
+
+
+def _cpu_name() -> str | None:
+    if sys.platform == "win32":
+        return windows.read_cpu_name()
+    return parse_cpuinfo(_cpuinfo())[0]
+
+
+def _instruction_sets() -> tuple[str, ...]:
+    if sys.platform == "win32":
+        return windows.read_instruction_sets()
+    return parse_cpuinfo(_cpuinfo())[1]
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _commit() -> tuple[int | None, int | None]:
+    if sys.platform == "win32":
+        return windows.read_commit()
+    return None, None
+
+
+def _os_version() -> str | None:
+    if sys.platform == "win32":
+        return windows.read_version()
+    try:
+        name = platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        name = None
+    kernel = f"kernel {os.uname().release}"
+    return f"{name}, {kernel}" if name else kernel
+
+
+def _affinity() -> list[int] | None:
+    if sys.platform == "win32":
+        return _windows_affinity()
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def _windows_affinity() -> list[int] | None:
+    # the mask covers one group of 64; with more CPUs, Windows 11 lets a process use all groups
+    count = psutil.cpu_count() or 0
+    return None if count > 64 else psutil.Process().cpu_affinity()
+
+
+def _cpu_times() -> _CpuTimes:
+    times = psutil.cpu_times()
+    guests = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # in user and nice already
+    interrupts = getattr(times, "interrupt", 0.0) + getattr(times, "dpc", 0.0)  # in Windows' system already
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    return _CpuTimes(sum(times) - guests - interrupts, idle)
+
+
+def _busy_percent(before: _CpuTimes, after: _CpuTimes) -> float | None:
+    passed = after.total_seconds - before.total_seconds
+    if passed <= 0:
+        return None
+    busy = 1.0 - (after.idle_seconds - before.idle_seconds) / passed
+    return max(0.0, min(100.0, 100.0 * busy))
+
+
+def _disks() -> tuple[DiskInfo, ...]:
+    partitions = [p for p in psutil.disk_partitions(all=False) if _is_disk(p.device, p.fstype)]
+    mounts: dict[str, tuple[str, str | None]] = {}
+    for partition in sorted(partitions, key=lambda p: len(p.mountpoint)):
+        mounts.setdefault(partition.device, (partition.mountpoint, partition.fstype or None))
+    chosen = list(mounts.values())
+    if sys.platform != "win32" and all(mount != "/" for mount, _ in chosen):
+        chosen.insert(0, ("/", None))  # in a container the root is an overlay
+    return tuple(_disk_infos(chosen))
+
+
+def _is_disk(device: str, file_system: str) -> bool:
+    return file_system.lower() not in _IMAGES and not device.startswith("/dev/loop")
+
+
+def _disk_infos(mounts: Iterable[tuple[str, str | None]]) -> Iterable[DiskInfo]:
+    for mount, file_system in mounts:
+        # bind-mounted single files are listed like disks
+        if not Path(mount).is_dir():
+            continue
+        try:
+            usage = psutil.disk_usage(mount)
+        except OSError:  # a card reader without a card, a locked drive
+            continue
+        if usage.total:
+            yield DiskInfo(mount, usage.total, usage.free, file_system)
+
+
+def _disk_read_bytes() -> int | None:
+    try:
+        counters = psutil.disk_io_counters(perdisk=True)
+    except (OSError, RuntimeError):  # psutil's words for counters switched off
+        return None
+    read = [counter.read_bytes for name, counter in counters.items() if _is_whole_disk(name)]
+    return sum(read) if read else None
+
+
+def _is_whole_disk(name: str) -> bool:
+    # partitions, RAID and encrypted layers count the same bytes again
+    return sys.platform == "win32" or Path("/sys/block", name, "device").exists()

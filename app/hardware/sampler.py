@@ -1,0 +1,137 @@
+"""TelemetrySampler: one thread, one Sample per tick, whatever the drivers do."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from app.hardware.facts import GpuInfo, GpuSample, Sample
+from app.hardware.ports import GpuSource, HostSource
+from app.hardware.probe import Probe
+
+INTERVAL_SECONDS: Final = 1.0
+READ_TIMEOUT_SECONDS: Final = 0.5
+"""Time limit of one reading; a healthy one takes 1 to 20 ms."""
+
+_STOP_TIMEOUT_SECONDS: Final = 5.0
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class TelemetrySampler:
+    """Reads all GPUs and the host once per tick. A hung or failing source costs its own fields only.
+
+    `on_sample` is called on the sampler's thread and must be quick.
+    """
+
+    def __init__(
+        self,
+        gpu_source: GpuSource,
+        host_source: HostSource,
+        on_sample: Callable[[Sample], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        interval_seconds: float = INTERVAL_SECONDS,
+        read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
+    ) -> None:
+        """Start nothing yet. Who made the sources closes them, after `stop`."""
+        self._gpu_source = gpu_source
+        self._on_sample = on_sample
+        self._clock = clock
+        self._interval_seconds = interval_seconds
+        self._timeout_seconds = read_timeout_seconds
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._host = _Reading("host", host_source.read)
+        self._list: Probe[tuple[GpuInfo, ...]] | None = None
+        self._gpus: dict[int, _Reading[GpuSample]] | None = None
+
+    def read_once(self) -> Sample:
+        """Read everything now, on the caller's thread. Not while the sampler runs."""
+        moment = self._clock()
+        readings = self._gpu_readings()
+        # all are asked before any is waited for: together they take one time limit, not one each
+        self._host.ask()
+        for reading in readings.values():
+            reading.ask()
+        deadline = time.monotonic() + self._timeout_seconds
+        host = self._host.answer(deadline)
+        gpus = tuple(reading.answer(deadline) or GpuSample(index) for index, reading in readings.items())
+        return Sample(moment, host, gpus)
+
+    def start(self) -> None:
+        """Begin to take samples; does nothing while running."""
+        if self._thread is None:
+            self._stopping.clear()
+            self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End, and wait for the thread: no sample comes after this. Any thread."""
+        self._stopping.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_STOP_TIMEOUT_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                sample = self.read_once()
+                if not self._stopping.is_set():
+                    self._on_sample(sample)
+            except Exception:  # noqa: BLE001 the entry of a thread: one bad listener must not end the chart
+                _log.exception("a sample was lost")
+            self._stopping.wait(self._interval_seconds)
+
+    def _gpu_readings(self) -> dict[int, "_Reading[GpuSample]"]:
+        """Return one reading per card: none while the driver has not listed them, or when it cannot."""
+        if self._gpus is not None:
+            return self._gpus
+        patience_seconds = 0.0
+        if self._list is None:
+            self._list = Probe("gpus", self._gpu_source.gpus)
+            patience_seconds = self._timeout_seconds
+        outcome = self._list.outcome(patience_seconds)
+        if outcome.is_timed_out:
+            return {}
+        if outcome.error is not None:
+            _log.warning("telemetry: no GPUs listed: %r", outcome.error)
+        self._gpus = {gpu.index: self._gpu_reading(gpu) for gpu in outcome.value or ()}
+        return self._gpus
+
+    def _gpu_reading(self, gpu: GpuInfo) -> "_Reading[GpuSample]":
+        return _Reading(f"gpu {gpu.index}", lambda: self._gpu_source.read(gpu.index))
+
+
+class _Reading(Generic[T]):
+    """One question, asked again and again; while it hangs, it is not asked a second time."""
+
+    def __init__(self, name: str, job: Callable[[], T]) -> None:
+        self._name = name
+        self._job = job
+        self._probe: Probe[T] | None = None
+        self._is_hung = False
+        self._logged: set[str] = set()
+
+    def ask(self) -> None:
+        self._is_hung = self._probe is not None and self._probe.outcome(0).is_timed_out
+        if not self._is_hung:
+            self._probe = Probe(self._name, self._job)
+
+    def answer(self, deadline: float) -> T | None:
+        """Return the answer to the last `ask`; one that hung then is not waited for again."""
+        if self._probe is None or self._is_hung:
+            return None
+        outcome = self._probe.outcome(deadline - time.monotonic())
+        if outcome.is_timed_out:
+            self._log_once("gives no answer in time")
+        elif outcome.error is not None:
+            self._log_once(f"failed: {outcome.error!r}")
+        return outcome.value
+
+    def _log_once(self, what: str) -> None:
+        if what not in self._logged:
+            self._logged.add(what)
+            _log.warning("telemetry: %s %s", self._name, what)
