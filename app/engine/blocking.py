@@ -1,0 +1,141 @@
+"""The engine for callers that wait: the command line."""
+
+import contextlib
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from app.engine.protocol import (
+    ChatMessage,
+    Checked,
+    Event,
+    Failed,
+    Finished,
+    Hello,
+    Loaded,
+    PromptProgress,
+    Token,
+)  # fmt: skip
+from app.engine.session import EngineSession, SessionEvent, SessionState, StateChanged
+from app.engine.spec import EngineSpec
+from app.findings import FindingError
+from app.options import EngineOptions, SamplingOptions
+
+AnswerEvent = PromptProgress | Token | Finished | Failed
+
+_POLL_SECONDS = 0.2
+"""Waiting in slices lets Ctrl-C through on Windows."""
+
+
+class BlockingEngine:
+    """One engine, one caller's thread. Leaving the `with` block ends its processes."""
+
+    def __init__(self, spec: EngineSpec) -> None:
+        """Prepare; nothing is started."""
+        self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
+        self._session = EngineSession(spec, self._events.put)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def hello(self) -> Hello | None:
+        """What the engine said of itself; None before a load or check."""
+        return self._session.hello
+
+    @property
+    def log_tail(self) -> tuple[str, ...]:
+        """The last lines of the engine's log."""
+        return self._session.log_tail
+
+    def load(
+        self, path: Path, options: EngineOptions, on_event: Callable[[Event], None] | None = None
+    ) -> Loaded:
+        """Load a model and wait for it. `on_event` sees `Hello` and `LoadProgress` meanwhile.
+
+        Raises:
+            FindingError: why it did not load.
+        """
+        self._session.load(path, options)
+        loaded: Loaded | None = None
+        for event in self._until_settled():
+            if isinstance(event, Failed):
+                raise FindingError(event.finding)
+            if isinstance(event, Loaded):
+                loaded = event
+            elif on_event is not None:
+                on_event(event)
+        assert loaded is not None  # READY comes only after Loaded
+        return loaded
+
+    def check(self, path: Path, options: EngineOptions) -> Checked:
+        """Ask whether the engine takes the file.
+
+        Raises:
+            FindingError: the engine cannot tell, or did not start.
+        """
+        self._session.check(path, options)
+        checked: Checked | None = None
+        for event in self._until_settled():
+            if isinstance(event, Failed):
+                raise FindingError(event.finding)
+            if isinstance(event, Checked):
+                checked = event
+        assert checked is not None  # IDLE without Failed comes only after Checked
+        return checked
+
+    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingOptions) -> Iterator[AnswerEvent]:
+        """Yield the answer as it comes; `Finished` or `Failed` is the last.
+
+        A caller that stops early, also by Ctrl-C, cancels the answer; the engine is ready again then.
+        """
+        self._session.generate(messages, sampling)
+        last: Finished | Failed | None = None
+        events = self._until_settled()
+        try:
+            for event in events:
+                if isinstance(event, Finished | Failed):
+                    last = event
+                elif isinstance(event, PromptProgress | Token):
+                    yield event
+        finally:
+            if last is None:
+                self.cancel()
+                with contextlib.suppress(FindingError):
+                    self._drain()
+        if last is not None:
+            yield last
+
+    def cancel(self) -> None:
+        """Stop what is running; callable from another thread or a signal handler."""
+        self._session.cancel()
+
+    def close(self) -> None:
+        """End the engine's processes; harmless twice."""
+        self._session.close()
+
+    def _until_settled(self) -> Iterator[Event]:
+        """Yield events until the session waits for the next request again."""
+        while True:
+            try:
+                event = self._events.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if not isinstance(event, StateChanged):
+                yield event
+            elif event.state in _SETTLED:
+                return
+
+    def _drain(self) -> None:
+        for _ in self._until_settled():
+            pass
+
+
+_SETTLED = (SessionState.IDLE, SessionState.READY, SessionState.FAILED, SessionState.CLOSED)

@@ -1,0 +1,80 @@
+"""What an engine wrote to stderr: its last lines in memory, the first megabytes in a file."""
+
+import tempfile
+import threading
+from collections import deque
+from pathlib import Path
+from typing import IO, Final
+
+TAIL_LINES: Final = 2000
+FILE_LIMIT_BYTES: Final = 4 * 1024**2
+FILES_KEPT: Final = 10
+LINE_LIMIT_CHARACTERS: Final = 4000
+
+
+class WorkerLog:
+    """The log of one worker. `add` and `tail` may be called from any thread.
+
+    A file that cannot be written (disk full, read-only folder) costs the file, never the engine.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open a new `engine-*.log` in `folder` and delete the oldest beyond `FILES_KEPT`."""
+        self._lock = threading.Lock()
+        self._lines: deque[str] = deque(maxlen=TAIL_LINES)
+        self._written_bytes = 0
+        self._file: IO[bytes] | None = None
+        self.path: Path | None = None
+        try:
+            _prune(folder)
+            self._open(folder)
+        except OSError:
+            self.path = None
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The last lines, oldest first, without line ends."""
+        with self._lock:
+            return tuple(self._lines)
+
+    def add(self, line: str) -> None:
+        """Keep one line."""
+        shortened = line.rstrip("\r\n")[:LINE_LIMIT_CHARACTERS]
+        with self._lock:
+            self._lines.append(shortened)
+            self._write(f"{shortened}\n".encode(errors="replace"))
+
+    def close(self) -> None:
+        """Close the file; the lines stay readable."""
+        with self._lock:
+            self._stop_writing()
+
+    def _open(self, folder: Path) -> None:
+        handle = tempfile.NamedTemporaryFile(  # noqa: SIM115  # open as long as the worker lives
+            prefix="engine-", suffix=".log", dir=folder, buffering=0, delete=False
+        )
+        self._file = handle.file
+        self.path = Path(handle.name)
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(data)
+        except OSError:
+            self._stop_writing()
+            return
+        self._written_bytes += len(data)
+        if self._written_bytes >= FILE_LIMIT_BYTES:
+            self._stop_writing()
+
+    def _stop_writing(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _prune(folder: Path) -> None:
+    logs = sorted(folder.glob("engine-*.log"), key=lambda log: log.stat().st_mtime)
+    for log in logs[: len(logs) - FILES_KEPT + 1 if len(logs) >= FILES_KEPT else 0]:
+        log.unlink()
