@@ -33,6 +33,7 @@ class FindingCode(StrEnum):
     SHARD_NAME_INVALID = "shard-name-invalid"
     NOT_A_CHAT_MODEL = "not-a-chat-model"
     ARCHITECTURE_MISSING = "architecture-missing"
+    TENSORS_MISSING = "tensors-missing"
     OLD_EXPERT_LAYOUT = "old-expert-layout"
     EXPERT_COUNT_MISSING = "expert-count-missing"
     EXPERT_COUNT_MISMATCH = "expert-count-mismatch"
@@ -82,6 +83,7 @@ class FindingCode(StrEnum):
     CPU_INSTRUCTIONS_MISSING = "cpu-instructions-missing"
     ENGINE_REJECTS_MODEL = "engine-rejects-model"
     ENGINE_TIMED_OUT = "engine-timed-out"
+    ENGINE_REQUEST_FAILED = "engine-request-failed"
     ENGINE_GPU_UNSEEN = "engine-gpu-unseen"
     ENGINE_CHECK_UNAVAILABLE = "engine-check-unavailable"
     OPTION_UNSUPPORTED = "option-unsupported"
@@ -91,6 +93,10 @@ class FindingCode(StrEnum):
     CHAT_TEMPLATE_FAILED = "chat-template-failed"
     PACK_INVALID = "pack-invalid"
     PACK_HASH_MISMATCH = "pack-hash-mismatch"
+    PACK_WITHOUT_SERVER = "pack-without-server"
+    PACK_NAME_TAKEN = "pack-name-taken"
+    PACK_NAME_INVALID = "pack-name-invalid"
+    PACK_SMOKE_FAILED = "pack-smoke-failed"
     RPC_ADDRESS_REFUSED = "rpc-address-refused"
     RPC_UNENCRYPTED = "rpc-unencrypted"
     RPC_UNREACHABLE = "rpc-unreachable"
@@ -99,9 +105,11 @@ class FindingCode(StrEnum):
     DISK_FULL = "disk-full"
     STORE_UNREADABLE = "store-unreadable"
     STORE_READ_ONLY = "store-read-only"
+    STORE_TOO_NEW = "store-too-new"
     SETTINGS_INVALID = "settings-invalid"
     DEFAULT_MODEL_MISSING = "default-model-missing"
     DEFAULT_MODEL_ENGLISH_ONLY = "default-model-english-only"
+    DOWNLOAD_DAMAGED = "download-damaged"
 
 
 @dataclass(frozen=True, slots=True)

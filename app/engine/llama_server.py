@@ -1,0 +1,219 @@
+"""A llama-server executable -> `Backend`: started per model, fed over HTTP, judged by its own log."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from app.engine.backend import Emit, IsCancelled
+from app.engine.llama_server_args import (
+    has_quantised_v,
+    option_arguments,
+    service_arguments,
+    with_safe_kv,
+    without_impossible_kv,
+)
+from app.engine.llama_server_capabilities import (
+    read_capabilities,
+    read_devices,
+    read_version,
+    server_executable,
+)
+from app.engine.llama_server_child import ServerChild
+from app.engine.llama_server_generation import answer
+from app.engine.llama_server_http import ServerLost, get_json
+from app.engine.llama_server_log import context_of_one_slot, read_applied
+from app.engine.log_reader import explain_exit, read_buffers
+from app.engine.protocol import (
+    Checked,
+    CheckModel,
+    Finished,
+    Generate,
+    Hello,
+    Loaded,
+    LoadModel,
+    LoadProgress,
+)
+from app.findings import Finding, FindingCode, FindingError, error
+from app.options import EngineOptions
+
+ENGINE_NAME: Final = "llama-server"
+PORT_ATTEMPTS: Final = 3
+
+_HTTP_OK: Final = 200
+_HTTP_LOADING: Final = 503
+_PORT_TAKEN: Final = re.compile(r"couldn't bind|address already in use", re.IGNORECASE)
+_NEEDS_FLASH_ATTENTION: Final = re.compile(r"V cache.*requires flash[_ ]attn", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How patient the backend is, in seconds.
+
+    Attributes:
+        silence: Neither a log line nor an HTTP answer for so long while loading: the load failed.
+            An engine that answers "loading" may take as long as it needs.
+        reply: For one answer to a small question.
+        poll: Between two looks at a loading engine.
+    """
+
+    silence: float = 180.0
+    reply: float = 1.0
+    poll: float = 0.1
+
+
+class _PortTakenError(Exception):
+    """Someone else has the port: start again on another."""
+
+
+class _FlashAttentionMissingError(Exception):
+    """The model forces flash attention off, which its quantised V cache needs."""
+
+
+class LlamaServerBackend:
+    """Runs one model in a child llama-server."""
+
+    def __init__(
+        self, pack_folder: Path, limits: Limits | None = None, on_line: Callable[[str], None] | None = None
+    ) -> None:
+        """Name the pack; nothing starts yet.
+
+        Args:
+            on_line: Gets every line the engine prints; None passes them on to stderr.
+        """
+        self._executable = server_executable(pack_folder)
+        self._limits = limits or Limits()
+        self._on_line = on_line or _to_stderr
+        self._child: ServerChild | None = None
+
+    def hello(self) -> Hello:
+        """Ask the executable for version and devices; RPC servers are no part of this."""
+        version = read_version(self._executable)
+        return Hello(ENGINE_NAME, version, read_devices(self._executable))
+
+    def load(self, command: LoadModel, emit: Emit, is_cancelled: IsCancelled) -> Loaded:
+        """Start the server with the model and wait until it answers."""
+        self.close()
+        emit(LoadProgress("starting"))
+        options, findings = without_impossible_kv(command.options)
+        try:
+            self._child = self._started(command.path, options, emit, is_cancelled)
+        except _FlashAttentionMissingError:
+            options, more = with_safe_kv(options)
+            findings = (*findings, *more)
+            self._child = self._started(command.path, options, emit, is_cancelled)
+        return self._loaded(self._child, options, findings)
+
+    def check(self, command: CheckModel) -> Checked:  # noqa: ARG002  # the port's signature
+        """A server has no dry run."""
+        raise FindingError(error(FindingCode.ENGINE_CHECK_UNAVAILABLE))
+
+    def generate(self, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
+        """Stream one chat completion."""
+        if self._child is None:
+            raise RuntimeError("generate before load")
+        return answer(self._child, command, emit, is_cancelled)
+
+    def close(self) -> None:
+        """End the server."""
+        if self._child is not None:
+            self._child.stop()
+            self._child = None
+
+    def _started(
+        self, path: str, options: EngineOptions, emit: Emit, is_cancelled: IsCancelled
+    ) -> ServerChild:
+        capabilities = read_capabilities(self._executable)
+        placed = option_arguments(options, capabilities)
+
+        def arguments(port: int, key_file: str) -> Sequence[str]:
+            return [*service_arguments(Path(path).absolute(), port, key_file, capabilities), *placed]
+
+        for attempt in range(PORT_ATTEMPTS):
+            child = ServerChild(self._executable, arguments, self._on_line)
+            is_ready = False
+            try:
+                self._wait_until_ready(child, emit, is_cancelled, options)
+                self._recognise(child, path)
+                is_ready = True
+                return child
+            except _PortTakenError:
+                if attempt == PORT_ATTEMPTS - 1:
+                    raise FindingError(
+                        error(FindingCode.ENGINE_START_FAILED, engine=self._name, detail=child.lines[-1])
+                    ) from None
+            finally:
+                if not is_ready:
+                    child.stop()
+        raise AssertionError("the last attempt returns or raises")
+
+    @property
+    def _name(self) -> str:
+        return self._executable.parent.name
+
+    def _wait_until_ready(
+        self, child: ServerChild, emit: Emit, is_cancelled: IsCancelled, options: EngineOptions
+    ) -> None:
+        phase = child.phase
+        while True:
+            if is_cancelled():
+                raise FindingError(error(FindingCode.LOAD_CANCELLED))
+            exit_code = child.wait(self._limits.poll)
+            if exit_code is not None:
+                raise _load_failure(exit_code, child.lines, options)
+            if child.phase != phase:
+                phase = child.phase
+                emit(LoadProgress(phase))
+            status = self._health(child)
+            if status == _HTTP_OK:
+                child.forget_key_file()
+                return
+            if status != _HTTP_LOADING and child.seconds_silent > self._limits.silence:
+                seconds = self._limits.silence
+                raise FindingError(error(FindingCode.ENGINE_TIMED_OUT, seconds=seconds, during="load"))
+
+    def _health(self, child: ServerChild) -> int | None:
+        try:
+            return get_json(child.address, "/health", self._limits.reply)[0]
+        except ServerLost:
+            return None
+
+    def _recognise(self, child: ServerChild, path: str) -> None:
+        """Make sure that what answered is our child: it knows the key, and it has our model."""
+        props = self._ask(child, "/props")
+        said = props.get("model_path") if isinstance(props, dict) else None
+        if props is None or child.wait(0) is not None or (said and Path(said) != Path(path).absolute()):
+            raise _PortTakenError
+
+    def _ask(self, child: ServerChild, question: str) -> Any:
+        """Return the JSON behind `question`, or None if it is refused or absent."""
+        try:
+            status, data = get_json(child.address, question, max(self._limits.reply, 10.0))
+        except ServerLost:
+            return None
+        return data if status == _HTTP_OK else None
+
+    def _loaded(self, child: ServerChild, options: EngineOptions, findings: tuple[Finding, ...]) -> Loaded:
+        props, slots = self._ask(child, "/props"), self._ask(child, "/slots")
+        lines = child.lines
+        return Loaded(
+            read_applied(lines, props, options),
+            read_buffers(lines),
+            context_of_one_slot(props, slots),
+            findings,
+        )
+
+
+def _load_failure(exit_code: int, lines: Sequence[str], options: EngineOptions) -> Exception:
+    if any(_PORT_TAKEN.search(line) for line in lines):
+        return _PortTakenError()
+    if has_quantised_v(options) and any(_NEEDS_FLASH_ATTENTION.search(line) for line in lines):
+        return _FlashAttentionMissingError()
+    return FindingError(explain_exit(exit_code, lines, "load"))
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
