@@ -97,10 +97,13 @@ class AttentionFacts:
     """What sizes the KV cache and recurrent state. `None` = the file gives no value.
 
     Attributes:
-        head_count_kv: Per layer, length `block_count` (0 for a layer without attention).
-        key_length: Elements of one key per head; value_length likewise.
+        head_count_kv: Per layer, length `block_count`; 0 for a layer without a cache of its own.
+        key_length: Elements of one key per head; value_length likewise. Where the file gives none, the
+            even share of the embedding, as llama.cpp takes it.
+        key_length_swa: The same for windowed layers where they differ; value_length_swa likewise.
         kv_lora_rank: Latent width of MLA.
         rope_dimension_count: Rotary part of an MLA key.
+        indexer_key_length: Elements of one indexer key per token and layer (sparse attention).
         sliding_window: Tokens seen by windowed layers.
         windowed_layers: Per layer, True when windowed.
         recurrent_layers: Per layer, True when it keeps a state instead of a cache.
@@ -113,8 +116,11 @@ class AttentionFacts:
     head_count_kv: tuple[int, ...] = ()
     key_length: int | None = None
     value_length: int | None = None
+    key_length_swa: int | None = None
+    value_length_swa: int | None = None
     kv_lora_rank: int | None = None
     rope_dimension_count: int | None = None
+    indexer_key_length: int | None = None
     sliding_window: int | None = None
     windowed_layers: tuple[bool, ...] = ()
     recurrent_layers: tuple[bool, ...] = ()
@@ -183,7 +189,7 @@ class ModelFacts:
     @property
     def expert_layers(self) -> tuple[LayerFacts, ...]:
         """Blocks with routed experts, the extra MTP block included where it has some."""
-        return tuple(layer for layer in self.layers if layer.routed_expert_bytes)
+        return tuple(layer for layer in self.layers if layer.expert_count or layer.routed_expert_bytes)
 
     @property
     def routed_expert_bytes(self) -> int:

@@ -1,0 +1,112 @@
+"""Walks through the header of a file in small reads, never past its end."""
+
+import struct
+from typing import BinaryIO, Final
+
+WINDOW_BYTES: Final = 256 * 1024
+_U64 = struct.Struct("<Q")
+
+
+class GgufError(Exception):
+    """The file is not a GGUF file this program can read.
+
+    Attributes:
+        reason: Stable word: `not-gguf`, `version`, `big-endian`, `truncated`, `bad-count`, `bad-length`,
+            `value-type`, `nested-array`, `alignment`, `dimensions`, `access-denied`, `unreadable`.
+        values: The numbers behind it, e.g. `offset` where it was met, or `needed_bytes` when truncated.
+    """
+
+    def __init__(self, reason: str, **values: int | str) -> None:
+        super().__init__(f"{reason}: {values}")
+        self.reason = reason
+        self.values = values
+
+
+class ByteCursor:
+    """A position in a file and a window of it in memory.
+
+    Plain reads, not a memory map: a file that shrinks while it is mapped kills the process.
+    """
+
+    def __init__(self, file: BinaryIO, size_bytes: int) -> None:
+        """Start at the beginning of `file`, opened unbuffered, `size_bytes` long."""
+        self._file = file
+        self._size_bytes = size_bytes
+        self._window = b""
+        self._start = 0
+        self._at = 0
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the file."""
+        return self._start + self._at
+
+    def take(self, count: int) -> bytes:
+        """Return the next `count` bytes.
+
+        Raises:
+            GgufError: `truncated`, the file ends before.
+        """
+        end = self._at + count
+        if end > len(self._window):
+            self._refill(count)
+            end = count
+        taken = self._window[self._at : end]
+        self._at = end
+        return taken
+
+    def unpack(self, layout: struct.Struct) -> tuple[int | float | bool, ...]:
+        """Return the next values of `layout`; raises as `take` does."""
+        return layout.unpack(self.take(layout.size))
+
+    def skip(self, count: int) -> None:
+        """Move on by `count` bytes without reading them; raises as `take` does."""
+        self._require(count)
+        if self._at + count <= len(self._window):
+            self._at += count
+            return
+        self._start, self._at, self._window = self.offset + count, 0, b""
+
+    def skip_strings(self, count: int) -> None:
+        """Move on past `count` strings, each a length and that many bytes; raises as `take` does."""
+        self._require(count * _U64.size)
+        left = count
+        while left:
+            left -= self._skip_strings_in_window(left)
+            if left:
+                (length,) = _U64.unpack(self.take(_U64.size))
+                self.skip(length)
+                left -= 1
+
+    def _skip_strings_in_window(self, count: int) -> int:
+        # The hot loop of the whole reader, half a million turns: nothing in it but the length itself.
+        window, at, read_length = self._window, self._at, _U64.unpack_from
+        last, done = len(window) - _U64.size, 0
+        while done < count and at <= last:
+            following = at + 8 + read_length(window, at)[0]
+            if following > last + 8:
+                break
+            at = following
+            done += 1
+        self._at = at
+        return done
+
+    def _require(self, count: int) -> None:
+        if count > self._size_bytes - self.offset:
+            raise GgufError("truncated", offset=self.offset, needed_bytes=self.offset + count)
+
+    def _refill(self, count: int) -> None:
+        self._require(count)
+        self._start, self._at = self.offset, 0
+        self._file.seek(self._start)
+        self._window = _read_fully(self._file, max(count, WINDOW_BYTES))
+        if len(self._window) < count:  # it shrank since it was opened
+            raise GgufError("truncated", offset=self._start, needed_bytes=self._start + count)
+
+
+def _read_fully(file: BinaryIO, count: int) -> bytes:
+    pieces = []
+    while count > 0 and (piece := file.read(count)):
+        pieces.append(piece)
+        count -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

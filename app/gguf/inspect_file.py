@@ -1,0 +1,126 @@
+"""A path -> what is there, as facts and findings. Reads headers only and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.findings import Finding, FindingCode, Severity, error
+from app.gguf.describe import describe
+from app.gguf.facts import FileKind, ModelFacts
+from app.gguf.folder import models_in
+from app.gguf.lookalikes import looks_like
+from app.gguf.reader import GgufError, GgufHeader, read_header
+from app.gguf.repair import overrides_for
+from app.gguf.shards import ShardSet, find_shards, shard_findings
+from app.gguf.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedFile:
+    """What a path holds.
+
+    Attributes:
+        facts: Of the whole model, all its parts; `path` is what the engine must be given.
+        findings: In the order found.
+    """
+
+    facts: ModelFacts
+    findings: tuple[Finding, ...]
+
+    @property
+    def loadable(self) -> bool:
+        """The header's verdict: no finding is an error."""
+        return all(finding.severity is not Severity.ERROR for finding in self.findings)
+
+
+def inspect_path(path: Path) -> InspectedFile:
+    """Return what is at `path`: a model, any part of a split one, a folder with one model, or any other file.
+
+    Never raises; what cannot be read becomes a finding (`PATH_MISSING`, `ACCESS_DENIED`, `NOT_GGUF`, ...),
+    and a folder without exactly one model becomes `FOLDER_AMBIGUOUS`. Paths in the answer are absolute.
+    """
+    try:
+        path = path.absolute()
+        if path.is_dir():
+            models = models_in(path)
+            if len(models) != 1:
+                return _folder_refused(path, models)
+            path = models[0]
+        return _inspect_file(path)
+    except FileNotFoundError:
+        return _without_header(path, FileKind.UNKNOWN, error(FindingCode.PATH_MISSING, path=str(path)))
+    except OSError as reason:
+        return _without_header(path, FileKind.UNKNOWN, _access_denied(path, str(reason.strerror or reason)))
+    except ValueError:  # a path with a NUL byte names nothing
+        return _without_header(path, FileKind.UNKNOWN, error(FindingCode.PATH_MISSING, path=repr(str(path))))
+
+
+def _inspect_file(path: Path) -> InspectedFile:
+    if path.stat().st_size == 0:
+        return _without_header(path, FileKind.NOT_GGUF, error(FindingCode.FILE_EMPTY, file=path.name))
+    try:
+        opened = read_header(path)
+    except GgufError as reason:
+        finding = _finding_of(path, reason)
+        is_gguf = finding.code in (FindingCode.HEADER_BROKEN, FindingCode.FILE_INCOMPLETE)
+        is_closed = finding.code is FindingCode.ACCESS_DENIED
+        kind = FileKind.UNKNOWN if is_gguf or is_closed else FileKind.NOT_GGUF
+        return _without_header(path, kind, finding)
+    return _inspect_shards(opened, find_shards(opened))
+
+
+def _inspect_shards(opened: GgufHeader, shards: ShardSet) -> InspectedFile:
+    headers, findings = [], []
+    for index, file in enumerate(shards.files):
+        try:
+            is_opened = index == 0 and file == opened.path
+            headers.append(opened if is_opened else read_header(file, index))
+        except GgufError as reason:
+            findings.append(_finding_of(file, reason))
+    headers = headers or [opened]
+    facts = describe(headers, shards.files or (opened.path,))
+    facts = replace(facts, kv_overrides=overrides_for(facts))
+    findings += shard_findings(shards, headers)
+    findings += validate(headers, facts)
+    return InspectedFile(facts, tuple(findings))
+
+
+def _finding_of(path: Path, reason: GgufError) -> Finding:
+    values = reason.values
+    match reason.reason:
+        case "access-denied" | "unreadable":
+            return _access_denied(path, str(values["detail"]))
+        case "not-gguf":
+            return error(FindingCode.NOT_GGUF, file=path.name, looks_like=looks_like(path))
+        case "truncated":
+            actual, needed = path.stat().st_size, int(values["needed_bytes"])
+            return error(
+                FindingCode.FILE_INCOMPLETE,
+                file=path.name,
+                expected_bytes=needed,
+                actual_bytes=actual,
+                missing_bytes=needed - actual,
+            )
+    detail = ", ".join(f"{name} {value}" for name, value in values.items())
+    return error(FindingCode.HEADER_BROKEN, file=path.name, reason=reason.reason, detail=detail)
+
+
+def _access_denied(path: Path, detail: str) -> Finding:
+    return error(FindingCode.ACCESS_DENIED, path=str(path), detail=detail)
+
+
+def _folder_refused(path: Path, models: Sequence[Path]) -> InspectedFile:
+    names = tuple(model.name for model in models)
+    return _without_header(
+        path,
+        FileKind.UNKNOWN,
+        error(FindingCode.FOLDER_AMBIGUOUS, path=str(path), models=names, found=len(names)),
+    )
+
+
+def _without_header(path: Path, kind: FileKind, finding: Finding) -> InspectedFile:
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+    except (OSError, ValueError):
+        size = 0
+    return InspectedFile(ModelFacts(path, kind, files=(path,), size_bytes=size), (finding,))

@@ -1,0 +1,80 @@
+"""Typed look-ups in the key-values of a header. `None` = absent, or not of the type asked for."""
+
+from collections.abc import Mapping
+
+from app.gguf.reader import MetadataValue, SkippedValue
+
+
+class Metadata:
+    """The key-values of a model; architecture keys are asked for without their prefix."""
+
+    def __init__(self, keys: Mapping[str, MetadataValue]) -> None:
+        """Wrap the keys of the first shard."""
+        self._keys = keys
+        self.architecture = self.text("general.architecture") or None
+
+    def full_name(self, name: str) -> str:
+        """Return `name` with the prefix of this model's architecture."""
+        return f"{self.architecture}.{name}"
+
+    def raw(self, name: str) -> MetadataValue | None:
+        """Return an architecture key as stored."""
+        return self._keys.get(self.full_name(name))
+
+    def has(self, name: str) -> bool:
+        """Return whether the architecture key is there, whatever it holds."""
+        return self.full_name(name) in self._keys
+
+    def integer(self, name: str) -> int | None:
+        """Return an architecture key as one number; of a per-layer array the largest."""
+        numbers = _integers(self.raw(name))
+        return max(numbers) if numbers else None
+
+    def per_layer(self, name: str, count: int) -> tuple[int, ...]:
+        """Return an architecture key for each of `count` layers; a short array repeats its last value.
+
+        Empty when the key is absent or holds no numbers.
+        """
+        numbers = _integers(self.raw(name))
+        if not numbers:
+            return ()
+        return (numbers + numbers[-1:] * max(0, count - len(numbers)))[:count]
+
+    def text(self, full_name: str) -> str | None:
+        """Return a text key by its full name."""
+        value = self._keys.get(full_name)
+        return value if isinstance(value, str) else None
+
+    def number(self, full_name: str) -> int | None:
+        """Return one whole number by its full name."""
+        numbers = _integers(self._keys.get(full_name))
+        return numbers[0] if len(numbers) == 1 else None
+
+    def length(self, full_name: str) -> int | None:
+        """Return how many elements an array has, kept or skipped."""
+        value = self._keys.get(full_name)
+        return (
+            value.length
+            if isinstance(value, SkippedValue)
+            else len(value)
+            if isinstance(value, tuple)
+            else None
+        )
+
+    def names_ending(self, suffix: str) -> tuple[str, ...]:
+        """Return the full names of keys that end so, e.g. a count under a wrong prefix."""
+        return tuple(name for name in self._keys if name.endswith(suffix))
+
+    def has_prefix(self, prefix: str) -> bool:
+        """Return whether any key starts so."""
+        return any(name.startswith(prefix) for name in self._keys)
+
+
+def _integers(value: MetadataValue | None) -> tuple[int, ...]:
+    if isinstance(value, bool | str | float):
+        return ()
+    if isinstance(value, int):
+        return (value,)
+    if isinstance(value, tuple):
+        return tuple(int(item) for item in value if isinstance(item, int))
+    return ()

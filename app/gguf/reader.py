@@ -1,0 +1,236 @@
+"""Bytes of a GGUF header -> key-values and tensor table; never tensor data.
+
+Source: the GGUF specification in ggml's docs, versions 2 and 3. Long arrays are skipped: their contents (the
+vocabulary) are never needed here and cost seconds and hundreds of megabytes in general-purpose readers.
+"""
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from app.gguf.cursor import ByteCursor, GgufError
+from app.gguf.facts import TensorInfo
+from app.gguf.quants import tensor_bytes, type_name
+
+__all__ = ["GgufError", "GgufHeader", "MetadataValue", "SkippedValue", "read_header"]
+
+MAGIC: Final = b"GGUF"
+DEFAULT_ALIGNMENT: Final = 32
+MAX_KEYS: Final = 65_536
+MAX_TENSORS: Final = 262_144
+MAX_DIMENSIONS: Final = 16
+"""Read up to this many so the rest of the table stays readable; engines take four."""
+
+MAX_LENGTH: Final = 2**30
+"""Longest string in bytes and longest array in elements that ggml accepts."""
+
+MAX_KEPT_TEXT_BYTES: Final = 1024**2
+MAX_KEPT_BYTES: Final = 16 * 1024**2
+MAX_KEPT_NUMBERS: Final = 1024
+MAX_KEPT_STRINGS: Final = 64
+
+_SCALARS: Final = {
+    0: ("u8", struct.Struct("<B")),
+    1: ("i8", struct.Struct("<b")),
+    2: ("u16", struct.Struct("<H")),
+    3: ("i16", struct.Struct("<h")),
+    4: ("u32", struct.Struct("<I")),
+    5: ("i32", struct.Struct("<i")),
+    6: ("f32", struct.Struct("<f")),
+    7: ("bool", struct.Struct("<?")),
+    10: ("u64", struct.Struct("<Q")),
+    11: ("i64", struct.Struct("<q")),
+    12: ("f64", struct.Struct("<d")),
+}
+_STRING: Final = 8
+_ARRAY: Final = 9
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+_COUNTS = struct.Struct("<QQ")
+_ARRAY_HEAD = struct.Struct("<IQ")
+_TENSOR_TAIL = struct.Struct("<IQ")
+
+_Scalar = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedValue:
+    """A value too long to keep: an array of `length` elements, or a string of that many bytes.
+
+    Attributes:
+        type_name: Of the elements, e.g. `str`, `i32`; `text` for one long string.
+    """
+
+    type_name: str
+    length: int
+
+
+MetadataValue = _Scalar | tuple[_Scalar, ...] | SkippedValue
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """The header of one file.
+
+    Attributes:
+        keys: By full name. Of a key that comes twice the first value counts.
+        duplicate_keys: Names that came more than once; engines refuse such a file.
+        tensors: In file order.
+        data_offset: Where the data section starts, bytes from the start of the file.
+        file_size: Bytes on disk.
+    """
+
+    path: Path
+    version: int
+    keys: dict[str, MetadataValue]
+    duplicate_keys: tuple[str, ...]
+    tensors: tuple[TensorInfo, ...]
+    alignment: int
+    data_offset: int
+    file_size: int
+
+
+def read_header(path: Path, shard: int = 0) -> GgufHeader:
+    """Read the header of the file at `path`; nothing of the file stays open.
+
+    Args:
+        shard: Index of this file in its split model, noted in each tensor.
+
+    Raises:
+        GgufError: anything else than a readable GGUF header of version 2 or 3.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            return _HeaderReader(path, ByteCursor(file, size), size).read(shard)
+    except PermissionError as reason:
+        raise GgufError("access-denied", detail=str(reason.strerror)) from reason
+    except OSError as reason:
+        raise GgufError("unreadable", detail=str(reason.strerror or reason)) from reason
+
+
+class _HeaderReader:
+    """Reads one header from front to back."""
+
+    def __init__(self, path: Path, cursor: ByteCursor, size: int) -> None:
+        self._path = path
+        self._cursor = cursor
+        self._size = size
+        self._kept_bytes = 0
+
+    def read(self, shard: int) -> GgufHeader:
+        version = self._version()
+        tensor_count, key_count = self._counts()
+        keys, duplicates = self._keys(key_count)
+        alignment = _alignment(keys)
+        tensors = tuple(self._tensor(shard) for _ in range(tensor_count))
+        data_offset = -(-self._cursor.offset // alignment) * alignment
+        return GgufHeader(self._path, version, keys, duplicates, tensors, alignment, data_offset, self._size)
+
+    def _version(self) -> int:
+        magic = self._cursor.take(min(4, self._size))
+        if magic != MAGIC:
+            raise GgufError("not-gguf", magic=magic.hex())
+        version = self._integer(_U32)
+        if version and version & 0xFFFF == 0:
+            raise GgufError("big-endian", version=version)
+        if version not in (2, 3):
+            raise GgufError("version", version=version)
+        return version
+
+    def _counts(self) -> tuple[int, int]:
+        tensors, keys = (int(count) for count in self._cursor.unpack(_COUNTS))
+        if tensors > MAX_TENSORS:
+            raise GgufError("bad-count", tensors=tensors)
+        if keys > MAX_KEYS:
+            raise GgufError("bad-count", keys=keys)
+        return tensors, keys
+
+    def _keys(self, count: int) -> tuple[dict[str, MetadataValue], tuple[str, ...]]:
+        keys: dict[str, MetadataValue] = {}
+        duplicates = []
+        for _ in range(count):
+            name = self._name()
+            value = self._value(self._integer(_U32))
+            if name in keys:
+                duplicates.append(name)
+            else:
+                keys[name] = value
+        return keys, tuple(dict.fromkeys(duplicates))
+
+    def _value(self, type_id: int) -> MetadataValue:
+        if type_id == _STRING:
+            return self._text()
+        if type_id == _ARRAY:
+            return self._array()
+        return self._cursor.unpack(self._layout(type_id))[0]
+
+    def _array(self) -> MetadataValue:
+        type_id, length = (int(number) for number in self._cursor.unpack(_ARRAY_HEAD))
+        self._check_length(length)
+        if type_id == _ARRAY:
+            raise GgufError("nested-array", offset=self._cursor.offset)
+        if type_id == _STRING:
+            if length <= MAX_KEPT_STRINGS:
+                texts = tuple(self._text() for _ in range(length))
+                kept = tuple(text for text in texts if isinstance(text, str))
+                return kept if len(kept) == length else SkippedValue("str", length)
+            self._cursor.skip_strings(length)
+            return SkippedValue("str", length)
+        layout = self._layout(type_id)
+        if length <= MAX_KEPT_NUMBERS and self._may_keep(length * layout.size):
+            return self._cursor.unpack(struct.Struct(f"<{length}{layout.format[-1]}"))
+        self._cursor.skip(length * layout.size)
+        return SkippedValue(_SCALARS[type_id][0], length)
+
+    def _text(self) -> str | SkippedValue:
+        length = self._length()
+        if length <= MAX_KEPT_TEXT_BYTES and self._may_keep(length):
+            return self._cursor.take(length).decode("utf-8", "replace")
+        self._cursor.skip(length)
+        return SkippedValue("text", length)
+
+    def _name(self) -> str:
+        length = self._length()
+        if length > MAX_KEPT_TEXT_BYTES or not self._may_keep(length):
+            raise GgufError("bad-length", length=length, offset=self._cursor.offset)
+        return self._cursor.take(length).decode("utf-8", "replace")
+
+    def _tensor(self, shard: int) -> TensorInfo:
+        name = self._name()
+        dimensions = self._integer(_U32)
+        if dimensions > MAX_DIMENSIONS:
+            raise GgufError("dimensions", dimensions=dimensions, offset=self._cursor.offset)
+        shape = struct.unpack(f"<{dimensions}Q", self._cursor.take(8 * dimensions))
+        type_id, offset = (int(number) for number in self._cursor.unpack(_TENSOR_TAIL))
+        return TensorInfo(name, shape, type_name(type_id), offset, tensor_bytes(type_id, shape), shard)
+
+    def _length(self) -> int:
+        length = self._integer(_U64)
+        self._check_length(length)
+        return length
+
+    def _check_length(self, length: int) -> None:
+        if length > MAX_LENGTH:
+            raise GgufError("bad-length", length=length, offset=self._cursor.offset)
+
+    def _layout(self, type_id: int) -> struct.Struct:
+        if type_id not in _SCALARS:
+            raise GgufError("value-type", type=type_id, offset=self._cursor.offset)
+        return _SCALARS[type_id][1]
+
+    def _integer(self, layout: struct.Struct) -> int:
+        return int(self._cursor.unpack(layout)[0])
+
+    def _may_keep(self, size_bytes: int) -> bool:
+        self._kept_bytes += size_bytes
+        return self._kept_bytes <= MAX_KEPT_BYTES
+
+
+def _alignment(keys: dict[str, MetadataValue]) -> int:
+    alignment = keys.get("general.alignment", DEFAULT_ALIGNMENT)
+    if isinstance(alignment, int) and alignment > 0 and alignment & (alignment - 1) == 0:
+        return int(alignment)
+    raise GgufError("alignment", alignment=str(alignment))
