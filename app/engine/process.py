@@ -13,6 +13,7 @@ from typing import IO, Final
 Stream = int | IO[bytes] | None
 
 _PR_SET_PDEATHSIG: Final = 1
+_SIGKILL: Final = 9
 _CREATE_NO_WINDOW: Final = 0x08000000
 _JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE: Final = 0x2000
 _JOB_OBJECT_EXTENDED_LIMIT_INFORMATION: Final = 9
@@ -113,7 +114,7 @@ class _PdeathSignal:
         self._parent = os.getpid()
 
     def __call__(self) -> None:
-        self._prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        self._prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
         if os.getppid() != self._parent:  # it died before the line above took effect
             os._exit(1)
 
@@ -181,5 +182,5 @@ def _kill_on_close(process: subprocess.Popen[bytes]) -> None:
     kernel32.SetInformationJobObject(
         job, _JOB_OBJECT_EXTENDED_LIMIT_INFORMATION, ctypes.byref(limits), ctypes.sizeof(limits)
     )
-    if not kernel32.AssignProcessToJobObject(job, int(process._handle)):
+    if not kernel32.AssignProcessToJobObject(job, int(process._handle)):  # type: ignore[attr-defined, unused-ignore]  # Popen's own, not in the stubs
         sys.stderr.write(f"no job object for child {process.pid}: {ctypes.get_last_error()}\n")
