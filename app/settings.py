@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from app.files import write_atomically
 from app.findings import Finding, FindingCode, warning
+from app.texts import LANGUAGES
 
 FORMAT = 1
+ACCEPTED: Final[Mapping[str, tuple[str, ...]]] = {"language": LANGUAGES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def load_settings(file: Path) -> tuple[Settings, tuple[Finding, ...]]:
         data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Settings(), ()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return Settings(), (warning(FindingCode.SETTINGS_INVALID, path=str(file), name="*"),)
     if not isinstance(data, Mapping):
         return Settings(), (warning(FindingCode.SETTINGS_INVALID, path=str(file), name="*"),)
@@ -39,7 +41,7 @@ def load_settings(file: Path) -> tuple[Settings, tuple[Finding, ...]]:
     findings: list[Finding] = []
     for f in fields(Settings):
         value = data.get(f.name)
-        if value is None or isinstance(value, str):
+        if value is None or (isinstance(value, str) and value in ACCEPTED.get(f.name, (value,))):
             values[f.name] = value
         else:
             findings.append(warning(FindingCode.SETTINGS_INVALID, path=str(file), name=f.name))

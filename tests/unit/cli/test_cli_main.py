@@ -1,0 +1,61 @@
+"""Bad usage is one sentence and exit 2, never a traceback, in the person's language."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import SUBCOMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["fly"], ["inspect"], ["plan"], ["inspect", "--no-such-flag", "x"], ["--lang", "tlh", "doctor"]],
+)
+def test_bad_usage_is_one_sentence_on_stderr(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert "Traceback" not in printed.err
+
+
+def test_the_complaint_is_in_the_language_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--lang", "zh_CN", "fly"]) == 2
+    assert "魔匣" in capsys.readouterr().err
+    assert main(["fly", "--lang=zh_CN"]) == 2
+    assert "魔匣" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("subcommand", ["inspect", "plan"])
+def test_a_missing_path_is_exit_2(
+    subcommand: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([subcommand, str(tmp_path / "没有.gguf")]) == 2
+    printed = capsys.readouterr()
+    assert len(printed.err.splitlines()) == 1
+    assert "没有.gguf" in printed.err
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+def test_every_subcommand_explains_itself_in_both_languages(
+    subcommand: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for language in ("en", "zh_CN"):
+        with pytest.raises(SystemExit) as ended:
+            main([subcommand, "--lang", language, "--help"])
+        assert ended.value.code == 0
+        assert "--lang" in capsys.readouterr().out
+
+
+def test_the_program_starts_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "--version"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("Moxie ")
