@@ -176,11 +176,13 @@ class Token:
 
     Attributes:
         is_reasoning: The engine itself marked it as reasoning.
+        token_count: Tokens in `text`; more than 1 when characters or chunks were collected.
     """
 
     request_id: int
     text: str
     is_reasoning: bool = False
+    token_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
