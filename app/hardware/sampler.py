@@ -64,8 +64,10 @@ class TelemetrySampler:
     def start(self) -> None:
         """Begin to take samples; does nothing while running."""
         if self._thread is None:
-            self._stopping.clear()
-            self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+            self._stopping = threading.Event()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._stopping,), name="telemetry", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
@@ -75,15 +77,15 @@ class TelemetrySampler:
         if thread is not None and thread is not threading.current_thread():
             thread.join(_STOP_TIMEOUT_SECONDS)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
+    def _run(self, stopping: threading.Event) -> None:
+        while not stopping.is_set():
             try:
                 sample = self.read_once()
-                if not self._stopping.is_set():
+                if not stopping.is_set():
                     self._on_sample(sample)
             except Exception:  # noqa: BLE001 the entry of a thread: one bad listener must not end the chart
                 _log.exception("a sample was lost")
-            self._stopping.wait(self._interval_seconds)
+            stopping.wait(self._interval_seconds)
 
     def _gpu_readings(self) -> dict[int, "_Reading[GpuSample]"]:
         """Return one reading per card: none while the driver has not listed them, or when it cannot."""
