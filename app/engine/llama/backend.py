@@ -1,0 +1,93 @@
+"""The built-in worker's engine: llama.cpp in this process, through llama-cpp-python's low-level API."""
+
+from app.engine.backend import Emit, IsCancelled
+from app.engine.llama.applied import applied_options
+from app.engine.llama.bindings import ENGINE_NAME, Library, load_library
+from app.engine.llama.devices import list_devices
+from app.engine.llama.engine_log import EngineLog
+from app.engine.llama.generate import Generator
+from app.engine.llama.load import LoadedModel, accepts, load_model
+from app.engine.llama.params import check_params, native_params
+from app.engine.llama.rpc import add_rpc_servers, unencrypted_notes
+from app.engine.log_reader import explain_load_failure, read_buffers
+from app.engine.protocol import (
+    Checked,
+    CheckModel,
+    Finished,
+    Generate,
+    Hello,
+    Loaded,
+    LoadModel,
+    LoadProgress,
+)
+from app.findings import FindingCode, FindingError, error
+
+
+class LlamaBackend:
+    """Implements `Backend`. Makes no promise to survive: bad files can abort the process."""
+
+    def __init__(self) -> None:
+        """Touch nothing yet: the library is loaded by the first call."""
+        self._library: Library | None = None
+        self._log: EngineLog | None = None
+        self._loaded: LoadedModel | None = None
+        self._generator: Generator | None = None
+
+    def hello(self) -> Hello:
+        """Say which build of llama.cpp this is and which devices it sees."""
+        library, _ = self._engine()
+        devices = tuple(device.info for device in list_devices(library))
+        return Hello(ENGINE_NAME, f"llama.cpp {library.llama.llama_version().decode()}", devices)
+
+    def load(self, command: LoadModel, emit: Emit, is_cancelled: IsCancelled) -> Loaded:
+        """Load the model."""
+        library, log = self._engine()
+        self._free_model()
+        log.clear()
+        emit(LoadProgress("starting"))
+        servers = add_rpc_servers(library, command.options.rpc_servers)
+        params = native_params(library, command.options)
+        loaded = load_model(library, log, command.path, params, emit, is_cancelled)
+        self._loaded = loaded
+        self._generator = Generator(loaded, log)
+        lines = log.lines()
+        buffers = read_buffers(lines)
+        applied = applied_options(library, loaded.context, command.options, lines, buffers)
+        # the log names servers by the address they were resolved to
+        applied["rpc_servers"] = [
+            server for server, where in servers.items() if where.endpoint in applied["rpc_servers"]
+        ]
+        return Loaded(applied, buffers, applied["n_ctx"], unencrypted_notes(servers))
+
+    def check(self, command: CheckModel) -> Checked:
+        """Load without reading tensors. Some bad expert metadata aborts the process instead."""
+        library, log = self._engine()
+        if accepts(library, log, command.path, check_params(library, command.options)):
+            return Checked(accepted=True)
+        return Checked(accepted=False, findings=(explain_load_failure(log.lines()),))
+
+    def generate(self, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
+        """Answer the messages."""
+        if self._generator is None:
+            raise FindingError(error(FindingCode.ENGINE_START_FAILED, engine=ENGINE_NAME, detail="no model"))
+        return self._generator.answer(command, emit, is_cancelled)
+
+    def close(self) -> None:
+        """Free the model and let go of the library."""
+        self._free_model()
+        if self._log is not None:
+            self._log.release()
+            self._log = None
+
+    def _free_model(self) -> None:
+        self._generator = None
+        if self._loaded is not None:
+            self._loaded.free()
+            self._loaded = None
+
+    def _engine(self) -> tuple[Library, EngineLog]:
+        if self._library is None:
+            self._library = load_library()
+        if self._log is None:
+            self._log = EngineLog(self._library)
+        return self._library, self._log
