@@ -1,0 +1,150 @@
+"""Engine packs come in here: checked, unpacked beside the others, and in place in one step."""
+
+import hashlib
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from app.engine.llama_server_capabilities import read_devices, read_version, server_executable
+from app.engine.pack_archive import (
+    BROKEN_ARCHIVE,
+    Member,
+    folder_members,
+    refuse,
+    server_members,
+    zip_members,
+)
+from app.engine.packs import (
+    PARTIAL_PREFIX,
+    EngineEntry,
+    PackRecord,
+    check_name,
+    free_name,
+    write_record,
+)
+from app.engine.spec import BackendKind, EngineSpec
+from app.files import storage_finding
+from app.findings import Finding, FindingCode, FindingError, error
+from app.paths import engines_folder
+
+_COPY_BYTES: Final = 1024**2
+_LEFTOVER_SECONDS: Final = 24 * 3600
+
+
+def add_pack(source: Path, name: str | None = None) -> EngineEntry:
+    """Install an engine pack and return it, its self-test still to come.
+
+    The other packs are never touched: the new one appears complete, or not at all.
+
+    Args:
+        source: A folder, a `.zip` or a `.whl` that holds a llama-server somewhere.
+        name: None makes one from the source's name.
+
+    Raises:
+        FindingError: `PATH_MISSING`; `PACK_INVALID`; `PACK_WITHOUT_SERVER`; `PACK_NAME_INVALID`;
+            `PACK_NAME_TAKEN`; `DISK_FULL`; or why its executable does not start here.
+    """
+    if not source.exists():
+        raise FindingError(error(FindingCode.PATH_MISSING, path=str(source)))
+    source = source.absolute()
+    final_name = free_name(source.name) if name is None else check_name(name)
+    _remove_leftovers()
+    partial = Path(tempfile.mkdtemp(prefix=PARTIAL_PREFIX, dir=engines_folder()))
+    try:
+        files = _fill(source, partial)
+        record = _described(source, partial, files)
+        write_record(partial, record)
+        folder = engines_folder() / final_name
+        partial.chmod(0o755)
+        partial.rename(folder)
+    except OSError as reason:
+        raise FindingError(storage_finding(reason, partial)) from reason
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return EngineEntry(EngineSpec(final_name, BackendKind.LLAMA_SERVER, folder), record)
+
+
+def verify_pack(entry: EngineEntry) -> tuple[Finding, ...]:
+    """Return `PACK_HASH_MISMATCH` for every file that is not what was installed, or is gone."""
+    folder, record = entry.spec.pack_folder, entry.record
+    if folder is None or record is None:
+        return ()
+    return tuple(
+        error(FindingCode.PACK_HASH_MISMATCH, name=entry.name, file=path)
+        for path, digest in record.files.items()
+        if _digest_or_none(folder / path) != digest
+    )
+
+
+def _fill(source: Path, partial: Path) -> dict[str, str]:
+    try:
+        with _members(source) as members:
+            kept = list(server_members(members, server_executable(partial).name))
+            if not kept:
+                raise FindingError(
+                    error(
+                        FindingCode.PACK_WITHOUT_SERVER,
+                        path=str(source),
+                        server=server_executable(partial).name,
+                    )
+                )
+            return {str(path): _copy(source, member, partial, path) for path, member in kept}
+    except BROKEN_ARCHIVE as reason:
+        raise refuse(source, "damaged", str(reason)) from reason
+    except PermissionError as reason:
+        denied = reason.filename if reason.filename is not None else source
+        raise FindingError(error(FindingCode.ACCESS_DENIED, path=str(denied))) from reason
+
+
+@contextmanager
+def _members(source: Path) -> Iterator[tuple[Member, ...]]:
+    if source.is_dir():
+        yield folder_members(source)
+        return
+    with zipfile.ZipFile(source) as archive:
+        yield zip_members(source, archive)
+
+
+def _copy(source: Path, member: Member, partial: Path, path: PurePosixPath) -> str:
+    """Copy one file and return its SHA-256; a zip entry longer than it says is refused."""
+    target = partial.joinpath(*path.parts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest, size_bytes = hashlib.sha256(), 0
+    with member.open() as reader, target.open("xb") as writer:
+        while chunk := reader.read(_COPY_BYTES):
+            size_bytes += len(chunk)
+            if size_bytes > member.size_bytes:
+                raise refuse(source, "damaged", str(member.path))
+            digest.update(chunk)
+            writer.write(chunk)
+    target.chmod(0o755 if member.should_be_executable else 0o644)
+    return digest.hexdigest()
+
+
+def _described(source: Path, partial: Path, files: dict[str, str]) -> PackRecord:
+    executable = server_executable(partial)
+    build = read_version(executable)
+    devices = tuple(device.name for device in read_devices(executable))
+    added = datetime.now(UTC).isoformat(timespec="seconds")
+    return PackRecord(source.name, added, build, devices, files)
+
+
+def _digest_or_none(file: Path) -> str | None:
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _remove_leftovers() -> None:
+    """Delete what an add that was killed left behind, unless another one may still be at work."""
+    for folder in engines_folder().glob(f"{PARTIAL_PREFIX}*"):
+        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
