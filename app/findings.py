@@ -38,6 +38,8 @@ class FindingCode(StrEnum):
     EXPERT_COUNT_MISSING = "expert-count-missing"
     EXPERT_COUNT_MISMATCH = "expert-count-mismatch"
     EXPERT_COUNT_INVALID = "expert-count-invalid"
+    EXPERT_COUNT_UNEVEN = "expert-count-uneven"
+    EXPERT_COUNT_TOO_LARGE = "expert-count-too-large"
     EXPERT_USED_COUNT_MISSING = "expert-used-count-missing"
     EXPERT_USED_COUNT_INVALID = "expert-used-count-invalid"
     EXPERT_TENSORS_MISSING = "expert-tensors-missing"
@@ -69,6 +71,8 @@ class FindingCode(StrEnum):
     CONTEXT_REDUCED = "context-reduced"
     KV_TYPE_CHANGED = "kv-type-changed"
     NO_GPU_IN_PLAN = "no-gpu-in-plan"
+    CONTEXT_BEYOND_MODEL = "context-beyond-model"
+    LAYERS_IN_RAM = "layers-in-ram"
 
     # the engine (app/engine)
     ENGINE_MISSING = "engine-missing"

@@ -29,16 +29,17 @@ class Texts:
     """The catalogue of one language.
 
     Placeholders are `{name}`; `{name:bytes}` shows GB = 1024^3 bytes as Windows does,
-    `{name:percent}` a share 0..1, `{name:speed}` bytes per second, `{name:count}` a grouped number.
+    `{name:percent}` a share 0..1, `{name:speed}` bytes per second, `{name:count}` a grouped number,
+    `{name:word}` the catalogue's entry `word.VALUE`, or the value itself where there is none.
     """
 
     def __init__(self, language: str) -> None:
         """Read the catalogue of `language`, one of `LANGUAGES`."""
         self.language = language
         self._entries = _catalogue(language)
-        self._formatter = _Formatter()
+        self._formatter = _Formatter(self._entries)
 
-    def text(self, key: str, **values: object) -> str:
+    def text(self, key: str, /, **values: object) -> str:
         """Return the sentence for `key`. A missing value shows as a dash.
 
         Raises:
@@ -93,11 +94,14 @@ def _windows_language() -> str | None:
 
 
 class _Formatter(string.Formatter):
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self._entries = entries
+
     def get_value(self, key: int | str, args: Any, kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002 the base class's signature
         return kwargs.get(str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if value is None:
+        if value is None or value == ():
             return NO_VALUE
         if isinstance(value, tuple | list):
             return ", ".join(self.format_field(item, format_spec) for item in value)
@@ -110,4 +114,6 @@ class _Formatter(string.Formatter):
                 return f"{format_bytes(value)}/s"
             case "count":
                 return f"{value:,}"
+            case "word":
+                return self._entries.get(f"word.{value}", str(value))
         return str(format(value, format_spec))

@@ -36,11 +36,11 @@ class CliContext:
         """Print one JSON document."""
         print(json.dumps(data, ensure_ascii=False, indent=2), file=self.out)
 
-    def say(self, key: str, **values: object) -> None:
+    def say(self, key: str, /, **values: object) -> None:
         """Print one sentence of the catalogue as a result."""
         print(self.texts.text(key, **values), file=self.out)
 
-    def tell(self, key: str, **values: object) -> None:
+    def tell(self, key: str, /, **values: object) -> None:
         """Print one sentence of the catalogue beside the results."""
         print(self.texts.text(key, **values), file=self.err, flush=True)
 

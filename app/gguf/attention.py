@@ -19,10 +19,15 @@ MAX_LAYERS: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class WindowPattern:
-    """Which layers are windowed: of every `period` one is not, the last, or the first if `full_first`."""
+    """Which layers are windowed: of every `period` one is not, the last, or the first if `full_first`.
+
+    Attributes:
+        window: Tokens, where the code and not the file gives the window.
+    """
 
     period: int
     full_first: bool = False
+    window: int | None = None
 
     def layers(self, count: int) -> tuple[bool, ...]:
         """Return True for each windowed layer; period 0 windows all, 1 none (`set_swa_pattern`)."""
@@ -42,7 +47,7 @@ _PATTERNS_OF_CODE: Final[Mapping[str, WindowPattern]] = {
     "gemma3": WindowPattern(6),
     "gemma3n": WindowPattern(5),
     "gpt-oss": WindowPattern(2),
-    "llama4": WindowPattern(4),
+    "llama4": WindowPattern(4, window=8192),
     "modern-bert": WindowPattern(3, full_first=True),
     "olmo2": WindowPattern(4),
     "plamo3": WindowPattern(8),
@@ -62,7 +67,7 @@ def attention_facts(metadata: Metadata, layer_count: int, tensors: Sequence[Tens
     heads = metadata.integer("attention.head_count")
     kv_heads = metadata.per_layer("attention.head_count_kv", count) or (heads or 0,) * count
     kv_heads = tuple(n if is_cached else 0 for n, is_cached in zip(kv_heads, cached, strict=True))
-    window = metadata.integer("attention.sliding_window") or metadata.integer("attention.chunk_size")
+    window = _window(metadata)
     windowed = _windowed_layers(metadata, count) if window else ()
     key_length, value_length = _head_lengths(metadata, heads)
     facts = AttentionFacts(
@@ -103,6 +108,12 @@ def _head_lengths(metadata: Metadata, heads: int | None) -> tuple[int | None, in
         metadata.integer("attention.key_length") or even_share,
         metadata.integer("attention.value_length") or even_share,
     )
+
+
+def _window(metadata: Metadata) -> int | None:
+    in_file = metadata.integer("attention.sliding_window")
+    known = _PATTERNS_OF_CODE.get(metadata.architecture or "")
+    return known.window if in_file is None and known else in_file
 
 
 def _windowed_layers(metadata: Metadata, count: int) -> tuple[bool, ...]:

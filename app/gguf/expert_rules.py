@@ -1,13 +1,17 @@
 """Whether header and tensors agree on the experts: what the engine aborts on, and what can be repaired."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from app.findings import Finding, FindingCode, error, warning
 from app.gguf.describe import expert_count_of
-from app.gguf.facts import LayerFacts, ModelFacts, TensorInfo
+from app.gguf.facts import ModelFacts, TensorInfo
 from app.gguf.metadata import Metadata
-from app.gguf.repair import MAX_EXPERTS, overrides_for
+from app.gguf.repair import MAX_EXPERTS
 from app.gguf.tensor_classes import split_block
+
+_ROUTER: Final = "ffn_gate_inp.weight"
+MAX_NAMED: Final = 5
 
 
 def expert_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: bool) -> Iterator[Finding]:
@@ -29,7 +33,7 @@ def expert_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: b
         return
     yield from _count_findings(facts, metadata, held)
     yield from _used_findings(facts, metadata, held)
-    if has_whole_table and (missing := _missing_kinds(facts.tensors)):
+    if has_whole_table and (missing := _missing_weights(facts.tensors)):
         key = metadata.full_name("expert_count")
         yield error(
             FindingCode.EXPERT_TENSORS_MISSING, key=key, found=facts.expert_count_key, tensors=missing
@@ -37,28 +41,26 @@ def expert_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: b
 
 
 def _count_findings(facts: ModelFacts, metadata: Metadata, held: int) -> Iterator[Finding]:
-    """A count that disagrees with the tensors is a warning where an override repairs it, else an error."""
+    """A count that disagrees with the tensors is a warning: `repair.py` gives the engine the right one."""
     key = metadata.full_name("expert_count")
-    judge = warning if overrides_for(facts) else error
     found = facts.expert_count_key
+    counts = sorted({layer.expert_count for layer in facts.layers if layer.expert_count})
     if held > MAX_EXPERTS:
-        yield error(
-            FindingCode.EXPERT_COUNT_INVALID, key=key, found=str(found), tensors=held, most=MAX_EXPERTS
-        )
-    elif not _is_uniform(facts.expert_layers):
-        yield error(
-            FindingCode.EXPERT_COUNT_MISMATCH, key=key, found=found, tensors=_counts(facts.expert_layers)
-        )
+        yield error(FindingCode.EXPERT_COUNT_TOO_LARGE, tensors=held, most=MAX_EXPERTS)
+    elif len(counts) > 1:
+        yield error(FindingCode.EXPERT_COUNT_UNEVEN, key=key, found=found, tensors=tuple(counts))
     elif found == held:
         return
-    elif metadata.has("expert_count") and (found is None or found > MAX_EXPERTS or found < 0):
+    elif metadata.has("expert_count") and (found is None or not 0 <= found <= MAX_EXPERTS):
         raw = str(metadata.raw("expert_count"))[:80]
-        yield judge(FindingCode.EXPERT_COUNT_INVALID, key=key, found=raw, tensors=held, most=MAX_EXPERTS)
+        yield warning(FindingCode.EXPERT_COUNT_INVALID, key=key, found=raw, tensors=held, most=MAX_EXPERTS)
     elif not found:
         elsewhere = tuple(name for name in metadata.names_ending(".expert_count") if name != key)
-        yield judge(FindingCode.EXPERT_COUNT_MISSING, key=key, tensors=held, found=found, elsewhere=elsewhere)
+        yield warning(
+            FindingCode.EXPERT_COUNT_MISSING, key=key, tensors=held, found=found, elsewhere=elsewhere
+        )
     else:
-        yield judge(FindingCode.EXPERT_COUNT_MISMATCH, key=key, found=found, tensors=(held,))
+        yield warning(FindingCode.EXPERT_COUNT_MISMATCH, key=key, found=found, tensors=held)
 
 
 def _used_findings(facts: ModelFacts, metadata: Metadata, held: int) -> Iterator[Finding]:
@@ -71,12 +73,12 @@ def _used_findings(facts: ModelFacts, metadata: Metadata, held: int) -> Iterator
         yield error(FindingCode.EXPERT_USED_COUNT_INVALID, key=key, found=raw, experts=held)
 
 
-def _missing_kinds(tensors: Sequence[TensorInfo]) -> tuple[str, ...]:
-    """Return names of expert weights that a block with experts lacks."""
+def _missing_weights(tensors: Sequence[TensorInfo]) -> tuple[str, ...]:
+    """Return names of expert weights that a block with a router or other experts lacks, at most five."""
     held: dict[int, set[str]] = {}
     for tensor in tensors:
         index, rest = split_block(tensor.name)
-        if index is not None and rest.startswith("ffn_") and rest.endswith("_exps.weight"):
+        if index is not None and (rest == _ROUTER or rest.endswith("_exps.weight")):
             held.setdefault(index, set()).add(rest.removesuffix("_exps.weight"))
     missing = []
     for index, kinds in sorted(held.items()):
@@ -84,12 +86,4 @@ def _missing_kinds(tensors: Sequence[TensorInfo]) -> tuple[str, ...]:
             missing.append(f"blk.{index}.ffn_down_exps.weight")
         if not kinds & {"ffn_up", "ffn_gate_up"}:
             missing.append(f"blk.{index}.ffn_up_exps.weight")
-    return tuple(missing[:5])
-
-
-def _is_uniform(layers: Sequence[LayerFacts]) -> bool:
-    return len({layer.expert_count for layer in layers if layer.expert_count}) == 1
-
-
-def _counts(layers: Sequence[LayerFacts]) -> tuple[int, ...]:
-    return tuple(sorted({layer.expert_count for layer in layers if layer.expert_count}))
+    return tuple(missing[:MAX_NAMED])

@@ -88,8 +88,6 @@ def _tokenizer_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Findi
     missing = [] if model is not None else ["tokenizer.ggml.model"]
     if model not in ("no_vocab", "none", "rwkv") and metadata.length("tokenizer.ggml.tokens") is None:
         missing.append("tokenizer.ggml.tokens")
-    if model == "gpt2" and metadata.length("tokenizer.ggml.merges") is None:
-        missing.append("tokenizer.ggml.merges")
     if missing:
         yield error(FindingCode.TOKENIZER_MISSING, file=facts.path.name, keys=tuple(missing))
     elif facts.kind is FileKind.MODEL and not facts.has_chat_template:

@@ -1,0 +1,164 @@
+"""`moxie inspect PATH`: what a model file holds and what is wrong with it."""
+
+import argparse
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.cli.context import EXIT_OK, CliContext
+from app.cli.inspected import inspect_argument
+from app.findings import Finding
+from app.gguf.facts import ModelFacts
+from app.gguf.inspect_file import InspectedFile
+from app.texts import Texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """`engine_accepts` is None until asked, and when no engine could answer."""
+
+    inspected: InspectedFile
+    engine_accepts: bool | None
+    findings: tuple[Finding, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
+    """Declare what `inspect` takes."""
+    parser.add_argument("path", metavar="PATH", help=texts.text("cli.inspect.path.help"))
+    parser.add_argument("--json", action="store_true", help=texts.text("cli.json.help"))
+    parser.add_argument(
+        "--engine-check", action="store_true", help=texts.text("cli.inspect.engine_check.help")
+    )
+
+
+def run(args: argparse.Namespace, context: CliContext) -> int:
+    """Print facts and findings. An existing file of any kind is no failure: `loadable` is the verdict."""
+    inspected = inspect_argument(args.path, context.texts)
+    answer = _Answer(inspected, None, inspected.findings)
+    if args.engine_check:
+        answer = _ask_engine(inspected)
+    if args.json:
+        context.print_json(_to_json(answer))
+    else:
+        _print_table(answer, asked=args.engine_check, context=context)
+        context.print_findings(answer.findings)
+    return EXIT_OK
+
+
+def _ask_engine(inspected: InspectedFile) -> _Answer:
+    from app.engine.dry_run import engine_accepts  # only this option needs the engine package
+
+    facts = inspected.facts
+    accepts, findings = engine_accepts(facts.path, facts.kv_overrides)
+    return _Answer(inspected, accepts, (*inspected.findings, *findings))
+
+
+def _to_json(answer: _Answer) -> dict[str, Any]:
+    facts = answer.inspected.facts
+    return {
+        "path": str(facts.path),
+        "kind": facts.kind.value,
+        "architecture": facts.architecture,
+        "name": facts.name,
+        "files": [str(file) for file in facts.files],
+        "size_bytes": facts.size_bytes,
+        "tensor_count": facts.tensor_count,
+        "parameter_count": facts.parameter_count,
+        "block_count": facts.block_count,
+        "trunk_layers": facts.trunk_layers,
+        "mtp_layers": facts.mtp_layers,
+        "expert_layers": [
+            {
+                "index": layer.index,
+                "expert_count": layer.expert_count,
+                "routed_expert_bytes": layer.routed_expert_bytes,
+                "is_mtp": layer.is_mtp,
+            }
+            for layer in facts.expert_layers
+        ],
+        "expert_count": facts.expert_count,
+        "expert_used_count": facts.expert_used_count,
+        "expert_shared_count": facts.expert_shared_count,
+        "has_old_expert_layout": facts.has_old_expert_layout,
+        "routed_expert_bytes": facts.routed_expert_bytes,
+        "shared_expert_bytes": facts.shared_expert_bytes,
+        "quantization": facts.quantization,
+        "context_length": facts.context_length,
+        "embedding_length": facts.embedding_length,
+        "vocabulary_size": facts.vocabulary_size,
+        "has_chat_template": facts.has_chat_template,
+        "attention_kind": facts.attention.kind.value,
+        "kv_overrides": dict(facts.kv_overrides),
+        "loadable": answer.inspected.loadable,
+        "engine_accepts": answer.engine_accepts,
+        "findings": [finding.to_json() for finding in answer.findings],
+    }
+
+
+def _print_table(answer: _Answer, *, asked: bool, context: CliContext) -> None:
+    texts = context.texts
+    facts = answer.inspected.facts
+    rows = [*_identity_rows(facts, texts), *_model_rows(facts, texts)]
+    rows.append(("cli.inspect.label.loadable", _yes_or_no(answer.inspected.loadable, texts)))
+    if asked:
+        rows.append(("cli.inspect.label.engine", _yes_or_no(answer.engine_accepts, texts)))
+    labels = {key: texts.text(key) for key, _ in rows}
+    width = max(_columns(label) for label in labels.values())
+    print(facts.path, file=context.out)
+    for key, value in rows:
+        padding = " " * (width - _columns(labels[key]))
+        print(f"  {labels[key]}{padding}  {value}", file=context.out)
+
+
+def _identity_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]:
+    if facts.name:
+        yield "cli.inspect.label.name", facts.name
+    yield "cli.inspect.label.kind", texts.text(f"word.{facts.kind.value}")
+    if facts.architecture:
+        yield "cli.inspect.label.architecture", facts.architecture
+    size = texts.text(
+        "cli.inspect.size", size_bytes=facts.size_bytes, tensors=facts.tensor_count, files=len(facts.files)
+    )
+    yield "cli.inspect.label.size", size
+    if facts.quantization:
+        yield "cli.inspect.label.quantization", facts.quantization
+
+
+def _model_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]:
+    if facts.block_count is None:
+        return
+    key = "cli.inspect.layers_mtp" if facts.mtp_layers else "cli.inspect.layers"
+    yield "cli.inspect.label.layers", texts.text(key, trunk=facts.trunk_layers, mtp=facts.mtp_layers)
+    yield "cli.inspect.label.experts", _experts(facts, texts)
+    if facts.is_moe:
+        yield (
+            "cli.inspect.label.expert_bytes",
+            texts.text(
+                "cli.inspect.expert_bytes", routed=facts.routed_expert_bytes, shared=facts.shared_expert_bytes
+            ),
+        )
+    yield "cli.inspect.label.context", texts.text("cli.inspect.context", tokens=facts.context_length)
+    yield "cli.inspect.label.attention", texts.text(f"word.{facts.attention.kind.value}")
+    yield "cli.inspect.label.template", _yes_or_no(facts.has_chat_template, texts)
+
+
+def _experts(facts: ModelFacts, texts: Texts) -> str:
+    if not facts.is_moe:
+        return texts.text("cli.inspect.no_experts")
+    return texts.text(
+        "cli.inspect.experts",
+        experts=facts.expert_count,
+        used=facts.expert_used_count,
+        layers=len(facts.expert_layers),
+    )
+
+
+def _yes_or_no(claim: bool | None, texts: Texts) -> str:
+    if claim is None:
+        return texts.text("word.unknown")
+    return texts.text("word.yes") if claim else texts.text("word.no")
+
+
+def _columns(label: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in label)
