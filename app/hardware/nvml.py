@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample
@@ -82,12 +81,17 @@ class NvmlSource:
         )
 
     def close(self) -> None:
-        """Let go of the driver; a later call starts it again."""
-        with self._starting:
+        """Let go of the driver; a later call starts it again. One that hangs while starting is left alone."""
+        if not self._starting.acquire(blocking=False):
+            return
+        try:
             if self._is_started:
                 self._is_started = False
-                with suppress(self._library.NVMLError):
-                    self._library.nvmlShutdown()
+                self._library.nvmlShutdown()
+        except self._library.NVMLError as reason:
+            _log.info("NVML did not shut down: %s", reason)
+        finally:
+            self._starting.release()
 
     def _started(self) -> Any:
         with self._starting:

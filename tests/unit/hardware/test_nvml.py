@@ -1,6 +1,8 @@
 """NvmlSource against a stand-in for the `pynvml` module that fails in every way the real one does."""
 
 import logging
+import sys
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +13,10 @@ import pytest
 from app.hardware.facts import DriverInfo, GpuSample
 from app.hardware.nvml import UNNAMED, NvmlSource
 from app.hardware.ports import SourceError
+from app.hardware.probe import Probe
 
 MIB = 1024**2
+DEADLINE_SECONDS = 10.0
 NOT_AVAILABLE = 2**64 - 1
 
 
@@ -120,7 +124,7 @@ def test_a_driver_that_does_not_start_is_named_by_its_reason(
 
 
 def test_a_python_without_the_module_has_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
     with pytest.raises(SourceError) as failure:
         NvmlSource().driver()
     assert failure.value.reason == "library-missing"
@@ -278,6 +282,23 @@ def test_closing_survives_a_driver_that_is_gone(nvml: FakeNvml, source: NvmlSour
     nvml.failures["nvmlShutdown"] = pynvml.NVML_ERROR_GPU_IS_LOST
     source.close()
     assert nvml.stops == 1
+
+
+def test_closing_does_not_wait_for_a_driver_that_hangs_while_starting(nvml: FakeNvml) -> None:
+    entered, may_end = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        entered.set()
+        may_end.wait()
+
+    nvml.nvmlInit = hang  # type: ignore[method-assign]  # this driver hangs
+    source = NvmlSource(nvml)
+    probe = Probe("driver", source.driver)
+    assert entered.wait(DEADLINE_SECONDS)
+    closing = Probe("close", source.close)
+    assert not closing.outcome(DEADLINE_SECONDS).is_timed_out
+    may_end.set()
+    assert not probe.outcome(DEADLINE_SECONDS).is_timed_out
 
 
 def test_on_windows_the_library_is_looked_for_in_system32_first_and_by_full_path(

@@ -1,0 +1,160 @@
+"""`moxie doctor`: what this machine has and what is wrong with it."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.engine.packs import EngineEntry, choose_engine, list_engines
+from app.findings import Finding, FindingError, Severity
+from app.hardware.detect import detect
+from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
+from app.hardware.host import PsutilHostSource
+from app.hardware.nvml import NvmlSource
+from app.hardware.recording import load_recording, save_recording
+from app.texts import NO_VALUE, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Diagnosis:
+    """What the doctor found.
+
+    Attributes:
+        engines: None for a recorded machine: a recording holds hardware only.
+    """
+
+    facts: HardwareFacts
+    engines: tuple[EngineEntry, ...] | None
+    findings: tuple[Finding, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
+    """Declare the arguments of `moxie doctor`."""
+    parser.add_argument("--json", action="store_true", help=texts.text("cli.doctor.json.help"))
+    parser.add_argument("--save", type=Path, metavar="FILE", help=texts.text("cli.doctor.save.help"))
+    parser.add_argument("--replay", type=Path, metavar="FILE", help=texts.text("cli.doctor.replay.help"))
+
+
+def run(args: argparse.Namespace, context: CliContext) -> int:
+    """Look at the machine, or at a recorded one, and say what is there. A missing GPU is no failure."""
+    _check_paths(args, context.texts)
+    diagnosis = _look_at_recording(args.replay) if args.replay else _look_at_machine(context)
+    if args.save:
+        save_recording(diagnosis.facts, args.save)
+        context.tell("cli.doctor.saved", path=str(args.save))
+    if args.json:
+        context.print_json(_to_json(diagnosis))
+    else:
+        _print_card(diagnosis, context)
+    return EXIT_OK
+
+
+def _check_paths(args: argparse.Namespace, texts: Texts) -> None:
+    if args.replay and not args.replay.is_file():
+        raise UsageError(texts.text("cli.doctor.replay_missing", path=str(args.replay)))
+    if args.save and (args.save.is_dir() or not args.save.parent.is_dir()):
+        raise UsageError(texts.text("cli.doctor.save_impossible", path=str(args.save)))
+
+
+def _look_at_machine(context: CliContext) -> _Diagnosis:
+    facts = detect(NvmlSource(), PsutilHostSource())
+    chosen = context.settings.engine
+    return _Diagnosis(facts, list_engines(chosen), facts.findings + _engine_findings(chosen))
+
+
+def _look_at_recording(file: Path) -> _Diagnosis:
+    facts = load_recording(file)
+    return _Diagnosis(facts, None, facts.findings)
+
+
+def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:
+    """Return what a chat would fail with, as a warning: nothing was asked of an engine here."""
+    try:
+        choose_engine(None, chosen)
+    except FindingError as reason:
+        return (replace(reason.finding, severity=Severity.WARNING),)
+    return ()
+
+
+def _to_json(diagnosis: _Diagnosis) -> dict[str, object]:
+    facts = diagnosis.facts
+    return {
+        "gpus": [asdict(gpu) for gpu in facts.gpus],
+        "driver": facts.driver.version if facts.driver else None,
+        "cuda": _cuda(facts),
+        "host": asdict(facts.host) if facts.host else None,
+        "engines": [entry.to_json() for entry in diagnosis.engines or ()],
+        "findings": [finding.to_json() for finding in diagnosis.findings],
+    }
+
+
+def _cuda(facts: HardwareFacts) -> str | None:
+    return _dotted(facts.driver.cuda_version) if facts.driver else None
+
+
+def _dotted(version: tuple[int, int] | None) -> str | None:
+    return None if version is None else f"{version[0]}.{version[1]}"
+
+
+def _print_card(diagnosis: _Diagnosis, context: CliContext) -> None:
+    facts = diagnosis.facts
+    for gpu in facts.gpus:
+        _print_gpu(gpu, context)
+    if facts.driver:
+        context.say("cli.doctor.driver", version=facts.driver.version, cuda=_cuda(facts))
+    if facts.host:
+        _print_host(facts.host, context)
+    if diagnosis.engines is not None:
+        _print_engines(diagnosis.engines, context)
+    if diagnosis.findings:
+        print(file=context.out)
+        context.print_findings(diagnosis.findings)
+
+
+def _print_gpu(gpu: GpuInfo, context: CliContext) -> None:
+    key = "cli.doctor.gpu_integrated" if gpu.is_integrated else "cli.doctor.gpu"
+    context.say(
+        key,
+        index=gpu.index,
+        name=gpu.name,
+        total_bytes=gpu.vram_total_bytes,
+        free_bytes=gpu.vram_free_bytes,
+        capability=_dotted(gpu.compute_capability),
+        display=_yes_or_no(gpu.drives_display, context.texts),
+    )
+
+
+def _yes_or_no(claim: bool | None, texts: Texts) -> str:
+    return NO_VALUE if claim is None else texts.text("cli.doctor.yes" if claim else "cli.doctor.no")
+
+
+def _print_host(host: HostInfo, context: CliContext) -> None:
+    cpu = host.cpu
+    context.say("cli.doctor.cpu", name=cpu.name)
+    context.say(
+        "cli.doctor.cores",
+        physical=cpu.physical_cores,
+        performance=cpu.performance_cores,
+        logical=cpu.logical_cores,
+        usable=cpu.usable_cores,
+    )
+    if cpu.instruction_sets:
+        context.say("cli.doctor.instruction_sets", names=cpu.instruction_sets)
+    context.say("cli.doctor.ram", total_bytes=host.ram_total_bytes, available_bytes=host.ram_available_bytes)
+    if host.commit_limit_bytes is not None:
+        context.say(
+            "cli.doctor.commit", limit_bytes=host.commit_limit_bytes, used_bytes=host.commit_used_bytes
+        )
+    for disk in host.disks:
+        context.say(
+            "cli.doctor.disk", mount=disk.mount, free_bytes=disk.free_bytes, total_bytes=disk.total_bytes
+        )
+    context.say("cli.doctor.system", name=host.os_name, version=host.os_version)
+
+
+def _print_engines(engines: Sequence[EngineEntry], context: CliContext) -> None:
+    for entry in engines:
+        key = "cli.doctor.engine_selected" if entry.is_selected else "cli.doctor.engine"
+        build = entry.record.build if entry.record else None
+        context.say(key, name=entry.name, backend=entry.spec.backend.value, build=build)
