@@ -1,0 +1,42 @@
+"""Asks the built-in engine what it thinks of a file, in a process that may die of it."""
+
+from pathlib import Path
+from typing import Final
+
+from app.engine.blocking import BlockingEngine
+from app.engine.spec import BackendKind, EngineSpec
+from app.findings import Finding, FindingCode, FindingError, note
+from app.options import EngineOptions, KvOverrideValue
+
+WORKER: Final = EngineSpec("worker", BackendKind.LLAMA)
+
+_UNAVAILABLE: Final = (FindingCode.ENGINE_MISSING, FindingCode.ENGINE_CHECK_UNAVAILABLE)
+_VERDICTS: Final = (FindingCode.ENGINE_ASSERT, FindingCode.ENGINE_DIED, FindingCode.ENGINE_REJECTS_MODEL)
+"""Ways to die of a bad file; any other end says nothing about it."""
+
+_WITH_THE_FILE: Final = (None, "load", "check")
+
+
+def engine_accepts(
+    path: Path, kv_overrides: tuple[tuple[str, KvOverrideValue], ...] = ()
+) -> tuple[bool | None, tuple[Finding, ...]]:
+    """Return the engine's verdict on `path` and why; no tensor is read.
+
+    None means that there is no verdict: the engine is not installed, or it failed before it came to
+    the file. Takes under a second for files of any size; starts and ends one process.
+    """
+    options = EngineOptions(n_gpu_layers=0, kv_overrides=kv_overrides)
+    try:
+        with BlockingEngine(WORKER) as engine:
+            checked = engine.check(path, options)
+    except FindingError as reason:
+        return _verdict_of(reason.finding)
+    return checked.accepted, checked.findings
+
+
+def _verdict_of(finding: Finding) -> tuple[bool | None, tuple[Finding, ...]]:
+    if finding.code in _UNAVAILABLE:
+        return None, (note(FindingCode.ENGINE_CHECK_UNAVAILABLE),)
+    # a refusal in the engine's own words has no `during`
+    is_of_the_file = finding.code in _VERDICTS and finding.values.get("during") in _WITH_THE_FILE
+    return (False if is_of_the_file else None), (finding,)
