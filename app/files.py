@@ -2,9 +2,10 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
-from app.findings import FindingCode, FindingError, error
+from app.findings import Finding, FindingCode, FindingError, error
 
 
 def write_atomically(file: Path, content: bytes) -> None:
@@ -22,7 +23,27 @@ def write_atomically(file: Path, content: bytes) -> None:
         part.replace(file)
     except OSError as reason:
         part.unlink(missing_ok=True)
-        raise FindingError(error(storage_code(reason), path=str(file), detail=str(reason))) from reason
+        raise FindingError(storage_finding(reason, file, len(content))) from reason
+
+
+def storage_finding(reason: OSError, file: Path, needed_bytes: int | None = None) -> Finding:
+    """Return an error while writing `file` as a finding, with the room on its disk.
+
+    Args:
+        needed_bytes: What was to be written in all; None when nobody counted.
+    """
+    free_bytes: int | None
+    try:
+        free_bytes = shutil.disk_usage(file.parent).free
+    except OSError:
+        free_bytes = None
+    return error(
+        storage_code(reason),
+        path=str(file),
+        needed_bytes=needed_bytes,
+        free_bytes=free_bytes,
+        detail=str(reason),
+    )
 
 
 def storage_code(reason: OSError) -> FindingCode:

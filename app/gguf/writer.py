@@ -8,8 +8,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from app.files import storage_code
-from app.findings import FindingError, error
+from app.files import storage_finding
+from app.findings import FindingError
 
 MAGIC: Final = b"GGUF"
 VERSION: Final = 3
@@ -125,16 +125,17 @@ def write_gguf(
         ValueError: a tensor yields more or fewer bytes than it announced.
     """
     part = file.with_name(f"{file.name}.part")
+    total = sum(tensor.size_bytes for tensor in tensors)
     try:
         with part.open("wb") as stream:
             for written in _write(stream, metadata, tensors):
                 if on_progress is not None:
-                    on_progress(written, sum(t.size_bytes for t in tensors))
+                    on_progress(written, total)
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(file)
     except OSError as reason:
-        raise FindingError(error(storage_code(reason), path=str(file), detail=str(reason))) from reason
+        raise FindingError(storage_finding(reason, file, total)) from reason
     finally:
         part.unlink(missing_ok=True)
 
