@@ -97,9 +97,10 @@ def _group_cpus(buffer: bytes, offset: int, count: int) -> frozenset[int]:
     return frozenset(cpus)
 
 
-def windows_version(build: int) -> str:
-    """Return the version as people know it, and the build: Windows 11 still calls itself 10.0."""
-    return f"{11 if build >= FIRST_WINDOWS_11_BUILD else 10} (10.0.{build})"
+def windows_version(major: int, minor: int, build: int) -> str:
+    """Return the version as people know it, then in full: Windows 11 still calls itself 10.0."""
+    known = 11 if (major, minor) == (10, 0) and build >= FIRST_WINDOWS_11_BUILD else major
+    return f"{known} ({major}.{minor}.{build})"
 
 
 if sys.platform == "win32":
@@ -138,4 +139,5 @@ if sys.platform == "win32":
 
     def read_version() -> str:
         """Return the version of Windows without asking WMI, which can hang."""
-        return windows_version(sys.getwindowsversion().build)
+        # from the system's own library: the other fields depend on what our executable declares
+        return windows_version(*sys.getwindowsversion().platform_version)

@@ -73,7 +73,13 @@ def test_whole_records_count_and_a_torn_one_does_not(masks: list[int], rest: byt
 
 
 @pytest.mark.parametrize(
-    ("build", "version"), [(19045, "10 (10.0.19045)"), (22631, "11 (10.0.22631)"), (26100, "11 (10.0.26100)")]
+    ("numbers", "version"),
+    [
+        ((10, 0, 19045), "10 (10.0.19045)"),
+        ((10, 0, 22631), "11 (10.0.22631)"),
+        ((10, 0, 26100), "11 (10.0.26100)"),
+        ((6, 3, 9600), "6 (6.3.9600)"),
+    ],
 )
-def test_windows_11_is_told_by_its_build(build: int, version: str) -> None:
-    assert windows_version(build) == version
+def test_windows_11_is_told_by_its_build(numbers: tuple[int, int, int], version: str) -> None:
+    assert windows_version(*numbers) == version
