@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from app.chat.conversation import Message, MessageState
 from app.chat.reasoning import Piece, PieceKind, ReasoningSplitter
 from app.engine.protocol import Failed, Finished, PromptProgress, Timings, Token
-from app.findings import Finding, FindingError
+from app.findings import Finding, FindingError, Severity
 
 AUTOSAVE_SECONDS: Final = 2.0
 
@@ -37,10 +37,8 @@ class TurnFigures:
 class Turn:
     """Takes the engine's events of one answer. One thread.
 
-    A save that fails does not stop the answer: its finding is kept, and the next save tries again.
-
-    Attributes:
-        findings: Why the answer failed, and why it could not be saved.
+    A save that fails does not stop the answer: its finding becomes a warning, and the next save tries
+    again; when that one works the warning is gone.
     """
 
     def __init__(
@@ -52,7 +50,8 @@ class Turn:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start with `message`, the empty one that is to hold the answer."""
-        self.findings: tuple[Finding, ...] = ()
+        self._failure: tuple[Finding, ...] = ()
+        self._unsaved: tuple[Finding, ...] = ()
         self._message = message
         self._save_message = save
         self._splitter = splitter or ReasoningSplitter()
@@ -71,6 +70,16 @@ class Turn:
             reasoning="".join(self._reasoning).strip(),
             timings=self.figures.timings,
         )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Why the answer failed, and why it is not saved."""
+        return (*self._failure, *self._unsaved)
+
+    @property
+    def failure(self) -> Finding | None:
+        """Why the answer failed."""
+        return self._failure[0] if self._failure else None
 
     @property
     def is_done(self) -> bool:
@@ -99,7 +108,8 @@ class Turn:
 
     def fail(self, finding: Finding) -> list[Piece]:
         """End because the engine could not go on; what came so far is kept."""
-        self._note(finding)
+        if not self.is_done:
+            self._failure = (finding,)
         return self._end(MessageState.FAILED, None, Timings())
 
     def cancel(self) -> list[Piece]:
@@ -140,11 +150,9 @@ class Turn:
         try:
             self._save_message(self.message)
         except FindingError as reason:
-            self._note(reason.finding)
-
-    def _note(self, finding: Finding) -> None:
-        if finding.code not in [known.code for known in self.findings]:
-            self.findings = (*self.findings, finding)
+            self._unsaved = (replace(reason.finding, severity=Severity.WARNING),)
+        else:
+            self._unsaved = ()
 
 
 class _Stopwatch:

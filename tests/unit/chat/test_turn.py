@@ -10,7 +10,7 @@ from app.chat.reasoning import Piece, PieceKind
 from app.chat.store import ConversationStore
 from app.chat.turn import AUTOSAVE_SECONDS, Turn
 from app.engine.protocol import Failed, Finished, PromptProgress, Timings, Token
-from app.findings import Finding, FindingCode, FindingError, error
+from app.findings import Finding, FindingCode, FindingError, error, warning
 
 EMPTY = Message(1, None, "assistant", "", state=MessageState.PARTIAL)
 KILLED = error(FindingCode.ENGINE_KILLED, signal=9)
@@ -110,6 +110,7 @@ def test_the_first_end_counts(turn: Turn, saves: Saves) -> None:
     turn.feed(Finished(1, "stop"))
     turn.cancel()
     turn.fail(KILLED)
+    assert not turn.findings
     assert [message.state for message in saves.messages] == [MessageState.COMPLETE]
 
 
@@ -120,11 +121,11 @@ def test_a_full_disk_does_not_stop_the_answer_and_the_next_save_tries_again(
     for _ in range(3):
         clock.now += 3
         assert turn.feed(Token(1, "x"))
-    assert turn.findings == (FULL,)
+    assert turn.findings == (warning(FindingCode.DISK_FULL, **FULL.values),)
     saves.failure = None
     turn.feed(Finished(1, "stop"))
     assert saves.messages[-1].content == "xxx"
-    assert turn.findings == (FULL,)
+    assert not turn.findings
 
 
 def test_a_lone_closer_moves_the_answer_to_the_reasoning(turn: Turn) -> None:

@@ -1,0 +1,170 @@
+"""`moxie chat`: one answer to a prompt, or a conversation in the terminal."""
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from app.chat.conversation import storable
+from app.chat.marks import opener_in_template
+from app.chat.recorder import ConversationRecorder
+from app.chat.store import ConversationStore
+from app.cli.chat_answer import Answerer
+from app.cli.chat_report import ChatReport
+from app.cli.chat_setup import ChatRequest, Launch, prepare
+from app.cli.chat_terminal import talk
+from app.cli.chat_view import ChatView
+from app.cli.context import EXIT_FAILED, CliContext, UsageError
+from app.cli.main import EXIT_INTERRUPTED
+from app.engine.blocking import BlockingEngine
+from app.engine.protocol import Event, Hello
+from app.engine.spec import BackendKind
+from app.findings import FindingError, Severity
+from app.options import BOUNDS, KV_CACHE_TYPES, OptionError, SamplingOptions
+from app.paths import chats_file
+from app.planner.facts import Wishes
+from app.texts import Texts
+
+
+def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
+    """Describe the options."""
+
+    def words(name: str) -> str:
+        return texts.text(f"cli.chat.{name}.help")
+
+    parser.add_argument("path", metavar="PATH", nargs="?", type=Path, help=words("path"))
+    parser.add_argument("--prompt", metavar="TEXT", help=words("prompt"))
+    parser.add_argument("--system", metavar="TEXT", help=words("system"))
+    parser.add_argument("--max-tokens", metavar="N", type=int, help=words("max_tokens"))
+    parser.add_argument("--seed", metavar="N", type=int, help=words("seed"))
+    parser.add_argument("--temperature", metavar="X", type=float, help=words("temperature"))
+    parser.add_argument("--engine", metavar="NAME", help=words("engine"))
+    parser.add_argument("--moe", metavar="auto|off|all|N", default="auto", help=words("moe"))
+    parser.add_argument("--context", metavar="N", type=int, help=words("context"))
+    parser.add_argument("--kv", metavar="TYPE", choices=KV_CACHE_TYPES, help=words("kv"))
+    parser.add_argument("--threads", metavar="N", type=int, help=words("threads"))
+    parser.add_argument("--no-repack", action="store_true", help=words("no_repack"))
+    parser.add_argument("--rpc", metavar="HOST:PORT", action="append", default=[], help=words("rpc"))
+    parser.add_argument("--no-save", action="store_true", help=words("no_save"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
+
+
+def run(args: argparse.Namespace, context: CliContext) -> int:
+    """Chat, and print the JSON document however it ended."""
+    request = _request(args, context.texts)
+    report = ChatReport(context, is_json=args.json)
+    try:
+        status = _chat(request, report)
+    except FindingError as reason:
+        report.add([reason.finding])
+        status = EXIT_FAILED
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    if args.json:
+        context.print_json(report.to_json())
+    return status
+
+
+def _request(args: argparse.Namespace, texts: Texts) -> ChatRequest:
+    if args.prompt is None and args.json:
+        raise UsageError(texts.text("cli.chat.json_needs_prompt"))
+    if args.prompt is not None and not args.prompt.strip():
+        raise UsageError(texts.text("cli.chat.empty_prompt"))
+    given = {"temperature": args.temperature, "seed": args.seed, "max_tokens": args.max_tokens}
+    try:
+        sampling = SamplingOptions(**{name: value for name, value in given.items() if value is not None})
+        wishes = Wishes(
+            moe=_moe(args.moe),
+            n_ctx=_positive("context", args.context),
+            kv_type=args.kv,
+            repack=False if args.no_repack else None,
+            n_threads=_positive("threads", args.threads),
+        )
+    except OptionError as reason:
+        raise UsageError(_bad_value(reason, texts)) from reason
+    return ChatRequest(
+        path=args.path,
+        prompt=None if args.prompt is None else storable(args.prompt),
+        system=None if args.system is None else storable(args.system),
+        sampling=sampling,
+        wishes=wishes,
+        engine=args.engine,
+        rpc_servers=tuple(args.rpc),
+        is_saved=not args.no_save,
+    )
+
+
+def _bad_value(reason: OptionError, texts: Texts) -> str:
+    accepted = reason.accepted
+    if reason.field_name in BOUNDS:
+        accepted = "{:,g} – {:,g}".format(*BOUNDS[reason.field_name])
+    return texts.text("cli.chat.bad_value", name=reason.field_name, value=reason.value, accepted=accepted)
+
+
+def _moe(text: str) -> str | int:
+    if text in ("auto", "off", "all"):
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise OptionError("moe", text, "auto, off, all, 0, 1, 2, ...")
+
+
+def _positive(name: str, value: int | None) -> int | None:
+    largest = BOUNDS["n_ctx" if name == "context" else "n_threads"][1]
+    if value is not None and not 1 <= value <= largest:
+        raise OptionError(name, value, f"1 – {largest:,g}")
+    return value
+
+
+def _chat(request: ChatRequest, report: ChatReport) -> int:
+    launch = prepare(request, report)
+    if launch is None:
+        return EXIT_FAILED
+    view = ChatView(report.context, shows_answer=not report.is_json)
+    view.plan(launch)
+    with BlockingEngine(launch.spec) as engine, _store(request, report) as store:
+        _load(engine, launch, report, view)
+        answerer = Answerer(engine, request.sampling, report, view, request.system, _opener(launch))
+        if request.prompt is None:
+            return talk(answerer, store)
+        answerer.answer(ConversationRecorder(store), request.prompt)
+        return answerer.exit_status
+
+
+def _load(engine: BlockingEngine, launch: Launch, report: ChatReport, view: ChatView) -> None:
+    report.engine, report.asked = launch.spec.name, launch.options
+
+    def show(event: Event) -> None:
+        if isinstance(event, Hello):
+            report.hello = event
+        view.loading(event)
+
+    try:
+        report.loaded = engine.load(launch.facts.path, launch.options, show)
+    finally:
+        view.clear_progress()
+    report.add(report.loaded.findings)
+
+
+@contextlib.contextmanager
+def _store(request: ChatRequest, report: ChatReport) -> Iterator[ConversationStore | None]:
+    """Open the store; a chat goes on without one, and says so."""
+    store = None
+    if request.is_saved:
+        try:
+            store = ConversationStore(chats_file())
+            report.add(store.findings)
+        except FindingError as reason:
+            report.add([replace(reason.finding, severity=Severity.WARNING)])
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _opener(launch: Launch) -> str | None:
+    """Return the reasoning tag the prompt ends with; a server takes it into account by itself."""
+    is_raw = launch.spec.backend is BackendKind.LLAMA
+    return opener_in_template(launch.facts.chat_template) if is_raw else None

@@ -1,0 +1,131 @@
+"""From a path and wishes to what the engine is told: header, machine, plan. Starts no engine."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from app.cli.chat_report import ChatReport
+from app.cli.context import UsageError
+from app.engine.packs import choose_engine
+from app.engine.spec import EngineSpec
+from app.findings import Finding, FindingCode, Severity, error
+from app.gguf.facts import ModelFacts
+from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.hardware.detect import detect
+from app.hardware.facts import HardwareFacts
+from app.hardware.host import PsutilHostSource
+from app.hardware.nvml import NvmlSource
+from app.library.default_model import default_model_findings, require_default_model
+from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
+from app.planner.facts import OffloadPlan, Wishes
+from app.planner.plan import plan_offload
+from app.planner.report import budget_from
+
+_USAGE_CODES: Final = (FindingCode.PATH_MISSING, FindingCode.FOLDER_AMBIGUOUS)
+_LOCAL_GPU_CODES: Final = (
+    FindingCode.NO_GPU_IN_PLAN,
+    FindingCode.LAYERS_IN_RAM,
+    FindingCode.VRAM_EXCEEDED,
+    FindingCode.VRAM_MARGIN_SMALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What was asked for on the command line.
+
+    Attributes:
+        path: None for the default model.
+        prompt: None for a conversation in the terminal.
+        rpc_servers: `host:port` of llama.cpp RPC servers that serve as GPUs.
+    """
+
+    path: Path | None
+    prompt: str | None
+    system: str | None
+    sampling: SamplingOptions
+    wishes: Wishes
+    engine: str | None = None
+    rpc_servers: tuple[str, ...] = ()
+    is_saved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything needed to start."""
+
+    facts: ModelFacts
+    plan: OffloadPlan
+    options: EngineOptions
+    spec: EngineSpec
+
+
+def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
+    """Return what to start, or None when the file cannot be talked to; the report says why.
+
+    Raises:
+        UsageError: nothing at the path, or a folder without exactly one model.
+        FindingError: `DEFAULT_MODEL_MISSING`, `ENGINE_MISSING`, `ENGINE_NOT_FOUND`.
+    """
+    texts = report.context.texts
+    path = request.path or require_default_model()
+    inspected = inspect_path(path)
+    for finding in inspected.findings:
+        if finding.code in _USAGE_CODES:
+            raise UsageError(texts.finding(finding).message)
+    findings = _chat_findings(inspected)
+    report.add(findings)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return None
+    if texts.language != "en":
+        report.add(default_model_findings(path))
+    spec = choose_engine(request.engine, report.context.settings.engine)
+    hardware = detect_hardware()
+    # notes about the machine belong to `moxie doctor`; a probe that failed explains a plan without GPU
+    report.add(finding for finding in hardware.findings if finding.severity is not Severity.NOTE)
+    plan = plan_offload(inspected.facts, budget_from(hardware), request.wishes)
+    options = plan.options
+    plan_findings: Iterable[Finding] = plan.findings
+    if request.rpc_servers:
+        options = options_with_rpc(options, request.wishes, request.rpc_servers)
+        plan_findings = [finding for finding in plan.findings if finding.code not in _LOCAL_GPU_CODES]
+    report.add(plan_findings)
+    return Launch(inspected.facts, plan, options, spec)
+
+
+def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[str, ...]) -> EngineOptions:
+    """Return a plan's options with RPC servers as GPUs.
+
+    How much memory they have is known only once the engine has spoken to them, so there is nothing to
+    plan with: all layers go there, experts too, unless the wish says that experts stay here.
+    """
+    return replace(
+        options,
+        n_gpu_layers=ALL_LAYERS,
+        n_cpu_moe=0 if wishes.moe == "auto" else options.n_cpu_moe,
+        offload_kqv=True,
+        tensor_split=(),
+        rpc_servers=rpc_servers,
+    )
+
+
+def detect_hardware() -> HardwareFacts:
+    """Look at this machine once."""
+    gpus = NvmlSource()
+    try:
+        return detect(gpus, PsutilHostSource())
+    finally:
+        gpus.close()
+
+
+def _chat_findings(inspected: InspectedFile) -> tuple[Finding, ...]:
+    """Return the file's findings as they weigh for a chat: what is no chat model stops it."""
+    facts, findings = inspected.facts, inspected.findings
+    if inspected.loadable and not facts.layers:
+        kind = facts.kind.value
+        findings = (*findings, error(FindingCode.NOT_A_CHAT_MODEL, file=facts.path.name, kind=kind))
+    return tuple(
+        replace(finding, severity=Severity.ERROR) if finding.code is FindingCode.NOT_A_CHAT_MODEL else finding
+        for finding in findings
+    )
