@@ -1,7 +1,9 @@
 """The window's end of one worker process: lines out, lines in, its log, its end."""
 
 import contextlib
+import os
 import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -9,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Protocol
 
+from app import paths
+from app.engine.environment import engine_environment
 from app.engine.process import ChildStreams, end_child, kill_child, start_child
 from app.engine.protocol import Command, Event, ProtocolError, decode, encode
+from app.engine.spec import EngineSpec
 from app.engine.worker_log import WorkerLog
 
 LINE_LIMIT_BYTES: Final = 16 * 1024**2
@@ -36,6 +41,13 @@ class WorkerCommand:
     argv: Sequence[str]
     env: Mapping[str, str]
     cwd: Path | None
+
+
+def worker_command(spec: EngineSpec, argv: Sequence[str] | None = None) -> WorkerCommand:
+    """Return how to start a worker for `spec`: this program again, or `argv` when given."""
+    own = [*paths.worker_command(), "--engine-worker", *spec.worker_arguments()]
+    cwd = None if getattr(sys, "frozen", False) else paths.source_root()
+    return WorkerCommand(argv or own, engine_environment(os.environ), cwd)
 
 
 class WorkerClient:

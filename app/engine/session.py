@@ -1,7 +1,6 @@
 """One engine as the program sees it: states, requests, and a cause for every failure."""
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,9 +8,8 @@ from pathlib import Path
 from typing import assert_never
 
 from app import paths
-from app.engine.client import WorkerClient, WorkerCommand
+from app.engine.client import WorkerClient, worker_command
 from app.engine.comparison import gpu_findings, option_findings
-from app.engine.environment import engine_environment
 from app.engine.log_reader import explain_exit
 from app.engine.protocol import (
     Cancel,
@@ -184,8 +182,9 @@ class EngineSession:
                 return
             self._log = WorkerLog(paths.logs_folder())
             try:
-                client = WorkerClient(self._worker_command(), self._log, self)
+                client = WorkerClient(worker_command(self._spec, self._argv), self._log, self)
             except OSError as reason:
+                self._log.close()
                 self._fail(error(FindingCode.ENGINE_START_FAILED, engine=self._spec.name, detail=str(reason)))
                 return
             with self._lock:
@@ -195,11 +194,6 @@ class EngineSession:
             client.listen()
             if is_unwanted:
                 client.kill()
-
-    def _worker_command(self) -> WorkerCommand:
-        argv = self._argv or [*paths.worker_command(), "--engine-worker", *self._spec.worker_arguments()]
-        cwd = None if getattr(sys, "frozen", False) else paths.source_root()
-        return WorkerCommand(argv, engine_environment(os.environ), cwd)
 
     def _timed_out(self, during: str) -> Finding:
         return error(FindingCode.ENGINE_TIMED_OUT, seconds=self._limits.hello_seconds, during=during)

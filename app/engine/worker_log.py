@@ -1,5 +1,6 @@
 """What an engine wrote to stderr: its last lines in memory, the first megabytes in a file."""
 
+import os
 import tempfile
 import threading
 from collections import deque
@@ -50,11 +51,9 @@ class WorkerLog:
             self._stop_writing()
 
     def _open(self, folder: Path) -> None:
-        handle = tempfile.NamedTemporaryFile(  # noqa: SIM115  # open as long as the worker lives
-            prefix="engine-", suffix=".log", dir=folder, buffering=0, delete=False
-        )
-        self._file = handle.file
-        self.path = Path(handle.name)
+        descriptor, name = tempfile.mkstemp(prefix="engine-", suffix=".log", dir=folder)
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self.path = Path(name)
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
