@@ -1,0 +1,203 @@
+"""What real engines wrote before they gave up, and what we make of it."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.engine.log_reader import explain_exit, explain_load_failure, read_buffers
+from app.engine.protocol import BufferUse
+from app.findings import FindingCode
+
+LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
+MIB = 1024**2
+CUDA_FULL = (
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.50 MiB on device 1: "
+    "cudaMalloc failed: out of memory"
+)
+
+
+def lines_of(name: str) -> list[str]:
+    return (LOGS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_buffers_of_a_worker_are_read() -> None:
+    assert read_buffers(lines_of("worker-loaded")) == (
+        BufferUse("CPU_Mapped", "model", round(424.86 * MIB)),
+        BufferUse("CPU", "output", round(0.19 * MIB)),
+        BufferUse("CPU", "kv_cache", round(11.25 * MIB)),
+        BufferUse("CPU", "compute", round(98.25 * MIB)),
+    )
+
+
+def test_an_rpc_device_loses_its_address() -> None:
+    uses = read_buffers(lines_of("server-loaded-rpc-cpu-moe"))
+    assert [(use.device, use.part) for use in uses] == [
+        ("CPU_Mapped", "model"),
+        ("RPC0", "model"),
+        ("CPU", "output"),
+        ("RPC0", "kv_cache"),
+        ("RPC0", "compute"),
+        ("CPU", "compute"),
+    ]
+    assert uses[1].size_bytes == round(0.09 * MIB)
+
+
+def test_two_caches_on_one_device_are_two_entries() -> None:
+    uses = read_buffers(
+        [
+            "llama_kv_cache_iswa:      CUDA0 KV buffer size =    96.00 MiB",
+            "llama_kv_cache_iswa:      CUDA0 KV buffer size =     6.00 MiB",
+            "llama_memory_recurrent:      CUDA0 RS buffer size =     2.50 MiB",
+            "llama_kv_cache: size = 102.00 MiB (8192 cells, 30 layers)",
+        ]
+    )
+    assert [(use.part, use.size_bytes // MIB) for use in uses] == [
+        ("kv_cache", 96),
+        ("kv_cache", 6),
+        ("state", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("worker-truncated", "data is not within the file bounds"),
+        ("server-truncated", "data is not within the file bounds"),
+        ("worker-unknown-architecture", "unknown model architecture: 'qwen99moe'"),
+        ("server-unknown-architecture", "unknown model architecture: 'qwen99moe'"),
+        ("worker-duplicate-key", "duplicate key 'qwen3moe.expert_count'"),
+        ("worker-header-cut", "failed to read key-value pairs"),
+        ("worker-quantized-v-without-flash-attention", "quantized V cache requires flash_attn"),
+    ],
+)
+def test_a_refused_model_is_explained_with_the_engines_telling_line(log: str, words: str) -> None:
+    finding = explain_load_failure(lines_of(log))
+    assert finding.code is FindingCode.ENGINE_REJECTS_MODEL
+    assert str(finding.values["reason"]).startswith((words, "tensor '"))
+    assert words in str(finding.values["reason"])
+
+
+@pytest.mark.parametrize("log", ["worker-context-too-big", "server-context-too-big"])
+def test_a_context_beyond_ram_is_out_of_ram(log: str) -> None:
+    assert explain_load_failure(lines_of(log)).code is FindingCode.ENGINE_OUT_OF_RAM
+
+
+@pytest.mark.parametrize("log", ["worker-expert-count-missing", "server-expert-count-missing"])
+def test_a_failed_assert_shows_its_line_without_the_build_folder(log: str) -> None:
+    finding = explain_exit(-6, lines_of(log), "load")
+    assert finding.code is FindingCode.ENGINE_ASSERT
+    line = str(finding.values["line"])
+    assert line.startswith("llama-model.cpp:1")
+    assert "GGML_ASSERT(" in line
+
+
+def test_a_server_that_ends_on_a_bad_file_rejects_the_model() -> None:
+    finding = explain_exit(1, lines_of("server-truncated"), "load")
+    assert finding.code is FindingCode.ENGINE_REJECTS_MODEL
+
+
+def test_a_missing_library_is_named() -> None:
+    finding = explain_exit(127, lines_of("server-library-missing"), "start")
+    assert finding.code is FindingCode.ENGINE_MISSING_LIBRARY
+    assert finding.values["library"] == "libllama.so.0"
+
+
+def test_a_full_gpu_is_named_with_the_bytes_it_lacked() -> None:
+    allocation = "alloc_tensor_range: failed to allocate CUDA1 buffer of size 9664200704"
+    for lines, code in (([CUDA_FULL], 1), ([CUDA_FULL, allocation], -6), ([allocation], 1)):
+        finding = explain_exit(code, lines, "load")
+        assert finding.code is FindingCode.ENGINE_OUT_OF_VRAM
+        assert finding.values == {"needed_bytes": 9664200704, "device": "CUDA1"}
+
+
+def test_a_bare_out_of_memory_line_has_no_bytes() -> None:
+    finding = explain_exit(1, ["cudaMalloc failed: out of memory"], "load")
+    assert finding.code is FindingCode.ENGINE_OUT_OF_VRAM
+    assert finding.values == {"needed_bytes": None, "device": None}
+
+
+def test_pinned_memory_that_is_refused_stops_nothing() -> None:
+    lines = ["ggml_cuda_host_malloc: failed to allocate 512.00 MiB of pinned memory: out of memory"]
+    assert explain_exit(-11, lines, "load").code is FindingCode.ENGINE_DIED
+
+
+@pytest.mark.parametrize(
+    ("return_code", "code"),
+    [
+        (-4, FindingCode.CPU_INSTRUCTIONS_MISSING),
+        (132, FindingCode.CPU_INSTRUCTIONS_MISSING),
+        (3221225501, FindingCode.CPU_INSTRUCTIONS_MISSING),
+        (-1073741795, FindingCode.CPU_INSTRUCTIONS_MISSING),
+        (3221225781, FindingCode.ENGINE_MISSING_LIBRARY),
+        (-1073741515, FindingCode.ENGINE_MISSING_LIBRARY),
+        (0xC0000017, FindingCode.ENGINE_OUT_OF_RAM),
+        (-9, FindingCode.ENGINE_KILLED),
+        (137, FindingCode.ENGINE_KILLED),
+        (-15, FindingCode.ENGINE_KILLED),
+        (-11, FindingCode.ENGINE_DIED),
+        (0, FindingCode.ENGINE_DIED),
+    ],
+)
+def test_an_exit_code_without_a_log_has_a_cause(return_code: int, code: FindingCode) -> None:
+    assert explain_exit(return_code, [], "generate").code is code
+
+
+@pytest.mark.parametrize(
+    ("return_code", "name"),
+    [
+        (-11, "SIGSEGV"),
+        (-7, "SIGBUS"),
+        (139, "SIGSEGV"),
+        (0xC0000005, "ACCESS_VIOLATION"),
+        (-1073740791, "STACK_BUFFER_OVERRUN"),
+        (7, None),
+    ],
+)
+def test_a_crash_carries_its_name(return_code: int, name: str | None) -> None:
+    finding = explain_exit(return_code, ["decoding", ""], "generate")
+    assert finding.code is FindingCode.ENGINE_DIED
+    assert finding.values["signal"] == name
+    assert finding.values["last_line"] == "decoding"
+
+
+def test_a_kill_after_memory_ran_short_is_out_of_ram() -> None:
+    lines = ["ggml_aligned_malloc: insufficient memory (attempted to allocate 2048.00 MB)"]
+    finding = explain_exit(-9, lines, "load")
+    assert finding.code is FindingCode.ENGINE_OUT_OF_RAM
+    assert finding.values["needed_bytes"] == 2048 * MIB
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "CPU",
+        " model buffer size = ",
+        "1e9",
+        "999999999999.999999",
+        " MiB",
+        "RPC0[",
+        "]",
+        "GGML_ASSERT(",
+        ".cpp:1: ",
+        "failed to allocate ",
+        "buffer of size ",
+        "9" * 30,
+        "error: ",
+        "failed to load model",
+        "0.00.004 E ",
+        "\x00",
+        "名",
+    ]
+)
+LINES = st.lists(st.one_of(st.text(), st.lists(FRAGMENTS, max_size=8).map("".join)), max_size=20)
+
+
+@given(LINES, st.integers(-(2**40), 2**40), st.sampled_from(["start", "load", "generate"]))
+def test_no_log_and_no_exit_code_can_break_the_reader(
+    lines: list[str], return_code: int, during: str
+) -> None:
+    for use in read_buffers(lines):
+        assert use.size_bytes >= 0
+    assert explain_exit(return_code, lines, during).to_json()
+    assert explain_load_failure(lines).to_json()

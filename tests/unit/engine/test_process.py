@@ -1,0 +1,96 @@
+"""Children end when they should; the Windows structures have the widths Windows expects."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.engine.process import (
+    BasicLimitInformation,
+    ChildStreams,
+    ExtendedLimitInformation,
+    IoCounters,
+    end_child,
+    kill_child,
+    start_child,
+)
+from tests.session_recorder import gone_within
+
+SILENT = ChildStreams(subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL)
+SIGKILL = 9
+SLEEP = "import time; time.sleep(600)"
+
+
+def python(code: str, streams: ChildStreams = SILENT, **choices: bool) -> subprocess.Popen[bytes]:
+    die_with_parent = choices.get("die_with_parent", False)
+    return start_child(
+        [sys.executable, "-c", code], env=os.environ, streams=streams, die_with_parent=die_with_parent
+    )
+
+
+def test_the_job_structures_are_as_wide_as_winnt_h_says() -> None:
+    assert ctypes.sizeof(BasicLimitInformation) == 64
+    assert ctypes.sizeof(IoCounters) == 48
+    assert ctypes.sizeof(ExtendedLimitInformation) == 144
+    assert BasicLimitInformation.LimitFlags.offset == 16
+    assert ExtendedLimitInformation.ProcessMemoryLimit.offset == 112
+
+
+def test_a_child_asked_to_end_is_reaped() -> None:
+    child = python(SLEEP)
+    end_child(child)
+    assert child.returncode is not None
+    assert not psutil.pid_exists(child.pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM cannot be ignored there")
+def test_a_child_that_ignores_the_request_is_killed() -> None:
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); "
+    child = python(deaf + "time.sleep(600)", ChildStreams(subprocess.DEVNULL, subprocess.PIPE, None))
+    assert child.stdout is not None
+    with child.stdout as out:
+        assert out.readline() == b"deaf\n"
+        assert end_child(child, timeout_seconds=0.1) == -SIGKILL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_killing_a_worker_kills_its_group() -> None:
+    family = (
+        "import subprocess, sys, time; "
+        f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); "
+        "print(child.pid, flush=True); time.sleep(600)"
+    )
+    worker = python(family, ChildStreams(subprocess.DEVNULL, subprocess.PIPE, None))
+    assert worker.stdout is not None
+    with worker.stdout as out:
+        grandchild = int(out.readline())
+    kill_child(worker)
+    assert worker.wait() == -SIGKILL
+    assert gone_within([grandchild], 5.0)
+
+
+def test_a_missing_program_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nothing"):
+        start_child([str(tmp_path / "nothing")], env={}, streams=SILENT, die_with_parent=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="parent-death signal")
+def test_a_child_dies_with_its_parent_however_that_dies(tmp_path: Path) -> None:
+    parent_code = (
+        "import os, sys, time; from app.engine.process import *; import subprocess; "
+        "null = subprocess.DEVNULL; "
+        f"child = start_child([sys.executable, '-c', {SLEEP!r}], env=os.environ, "
+        "streams=ChildStreams(null, null, null), die_with_parent=True); "
+        "print(child.pid, flush=True); time.sleep(600)"
+    )
+    parent = python(parent_code, ChildStreams(subprocess.DEVNULL, subprocess.PIPE, None))
+    assert parent.stdout is not None
+    with parent.stdout as out:
+        child_pid = int(out.readline())
+    parent.kill()
+    parent.wait()
+    assert gone_within([child_pid], 5.0)
