@@ -33,6 +33,8 @@ class MemoryBudget:
         drives_display: One per GPU; decides the reserve.
         ram_free_bytes: What the model may take of RAM.
         performance_cores: Free physical performance cores.
+        ram_bytes_per_second: Measured while this engine read weights from RAM; None = not measured.
+            vram_bytes_per_second and disk_bytes_per_second likewise.
     """
 
     ram_free_bytes: int
@@ -40,6 +42,9 @@ class MemoryBudget:
     drives_display: tuple[bool, ...] = ()
     performance_cores: int = 1
     busy_cores: float = 0.0
+    ram_bytes_per_second: float | None = None
+    vram_bytes_per_second: float | None = None
+    disk_bytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
