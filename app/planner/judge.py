@@ -1,0 +1,109 @@
+"""What is worth telling about a plan: wishes that could not be met as they are, and memory that is short."""
+
+from typing import Final
+
+from app.findings import Finding, FindingCode, FindingValue, error, note, warning
+from app.gguf.facts import ModelFacts
+from app.options import ALL_LAYERS, CONTEXT_DEFAULT, default_n_ctx
+from app.planner.facts import MemoryBudget, Part, Wishes
+from app.planner.placement import Placement
+from app.planner.search import KV_DEFAULT
+from app.planner.sizes import block_count
+
+MARGIN_BYTES: Final = 512 * 1024**2
+MARGIN_SHARE: Final = 0.05
+
+
+def vram_margin_bytes(free_bytes: int) -> int:
+    """Return the free VRAM below which a plan warns: drivers move memory to RAM unseen when VRAM is full."""
+    return max(MARGIN_BYTES, int(free_bytes * MARGIN_SHARE))
+
+
+def wished_context(model: ModelFacts, wishes: Wishes) -> tuple[int | None, tuple[Finding, ...]]:
+    """Return the context to plan for, in tokens, None for "you decide"; never beyond what the model knows."""
+    asked, limit = wishes.n_ctx, model.context_length
+    if asked == 0:
+        return limit or CONTEXT_DEFAULT, ()
+    if asked is not None and limit and asked > limit:
+        return limit, (note(FindingCode.CONTEXT_BEYOND_MODEL, asked=asked, context_length=limit),)
+    return asked, ()
+
+
+def moe_findings(model: ModelFacts, wishes: Wishes) -> tuple[int | None, tuple[Finding, ...]]:
+    """Return N as llama.cpp counts it, None for "as few as fit", and what is odd about the wish."""
+    wish = wishes.moe
+    blocks = block_count(model)
+    if not model.routed_expert_bytes:
+        odd = wish not in ("auto", "off", 0)
+        return 0, (note(FindingCode.MOE_NOT_APPLICABLE, asked=str(wish)),) if odd else ()
+    if isinstance(wish, str):
+        return {"auto": None, "off": 0, "all": blocks}[wish], ()
+    findings = []
+    if wish > blocks:
+        findings.append(note(FindingCode.MOE_N_CLAMPED, asked=wish, n_cpu_moe=blocks))
+    first = model.expert_layers[0].index
+    if 0 < wish <= first:
+        findings.append(note(FindingCode.MOE_N_FREES_NOTHING, n_cpu_moe=wish, first_expert_block=first))
+    return min(wish, blocks), tuple(findings)
+
+
+def placement_findings(
+    placement: Placement, budget: MemoryBudget, wishes: Wishes, model: ModelFacts
+) -> tuple[Finding, ...]:
+    """Judge a placement against the memory there is."""
+    findings = [*_given_up(placement, wishes, model), *_vram(placement, budget), *_ram(placement, budget)]
+    if not any(placement.gpu_items):
+        findings.append(note(FindingCode.NO_GPU_IN_PLAN, gpu_count=len(budget.vram_free_bytes)))
+    elif placement.cut.n_gpu_layers != ALL_LAYERS:
+        layers, total = sum(placement.gpu_items), block_count(model) + 1
+        findings.append(note(FindingCode.LAYERS_IN_RAM, gpu_layers=layers, layers=total))
+    return tuple(findings)
+
+
+def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[Finding]:
+    extent = placement.cut.extent
+    findings = []
+    usual = wishes.n_ctx or default_n_ctx(model.context_length)
+    if extent.n_ctx < usual:
+        findings.append(note(FindingCode.CONTEXT_REDUCED, asked=usual, n_ctx=extent.n_ctx))
+    if wishes.kv_type is None and extent.kv_type != KV_DEFAULT:
+        findings.append(note(FindingCode.KV_TYPE_CHANGED, before=KV_DEFAULT, kv_type=extent.kv_type))
+    return findings
+
+
+def _vram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
+    findings = []
+    for gpu, (free, planned) in enumerate(zip(budget.vram_free_bytes, placement.gpu_bytes, strict=True)):
+        values: dict[str, FindingValue] = {
+            "device": f"GPU{gpu}",
+            "planned_bytes": planned,
+            "free_bytes": free,
+        }
+        if planned > free:
+            findings.append(error(FindingCode.VRAM_EXCEEDED, **values, missing_bytes=planned - free))
+        elif planned and free - planned < vram_margin_bytes(free):
+            values |= {"left_bytes": free - planned, "margin_bytes": vram_margin_bytes(free)}
+            findings.append(warning(FindingCode.VRAM_MARGIN_SMALL, **values))
+    return findings
+
+
+def _ram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
+    needed, free = placement.cpu_required_bytes, budget.ram_free_bytes
+    if needed > free:
+        return [
+            error(
+                FindingCode.MODEL_EXCEEDS_MEMORY,
+                needed_bytes=needed,
+                ram_free_bytes=free,
+                missing_bytes=needed - free,
+            )
+        ]
+    excess = placement.cpu_bytes - free
+    if excess <= 0:
+        return []
+    routed = placement.cpu_parts[Part.ROUTED_EXPERTS]
+    return [
+        warning(
+            FindingCode.EXPERTS_ON_DISK, disk_bytes=excess, routed_bytes=routed, disk_share=excess / routed
+        )
+    ]

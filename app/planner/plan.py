@@ -1,0 +1,139 @@
+"""Facts and wishes -> OffloadPlan. Pure: the same question has the same answer."""
+
+from dataclasses import dataclass, replace
+
+from app.findings import Finding
+from app.gguf.facts import ModelFacts
+from app.options import (
+    EngineOptions,
+    default_n_threads,
+    default_repack,
+    reserve_bytes,
+)
+from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, Wishes
+from app.planner.judge import moe_findings, placement_findings, vram_margin_bytes, wished_context
+from app.planner.ladder import Rung, ladder_cuts, ladder_steps
+from app.planner.placement import ModelSizes, Placement, model_sizes, place
+from app.planner.search import Question, choose
+from app.planner.speed import tokens_per_second
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    model: ModelFacts
+    sizes: ModelSizes
+    budget: MemoryBudget
+    wishes: Wishes
+    limits: tuple[int, ...]
+
+
+def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> OffloadPlan:
+    """Decide what of the model goes into VRAM, RAM and stays on disk.
+
+    Everything but routed experts goes to the GPU first, then the experts of as many blocks as fit, those with
+    the highest index; what neither holds is read from the file while answering. When even all experts in RAM
+    are not enough: smaller batch, smaller cache type, shorter context, fewer layers, in this order.
+    """
+    n_ctx, context_findings = wished_context(model, wishes)
+    wishes = replace(wishes, n_ctx=n_ctx)
+    n_cpu_moe, wish_findings = moe_findings(model, wishes)
+    case = _Case(model, model_sizes(model), budget, wishes, gpu_limits(budget))
+    placement = choose(
+        Question(
+            sizes=case.sizes,
+            limits=case.limits,
+            ram_free_bytes=budget.ram_free_bytes,
+            n_ctx=n_ctx,
+            kv_type=wishes.kv_type,
+            n_cpu_moe=n_cpu_moe,
+            may_cut_layers=not isinstance(wishes.moe, int) or not model.routed_expert_bytes,
+            context_length=model.context_length,
+            vocabulary_size=model.vocabulary_size,
+        )
+    )
+    findings = (*context_findings, *wish_findings, *placement_findings(placement, budget, wishes, model))
+    return _written_out(case, placement, findings)
+
+
+def gpu_limits(budget: MemoryBudget) -> tuple[int, ...]:
+    """Return what each GPU may take: the reserve stays free, and so much that no plan warns about itself."""
+    limits = []
+    for gpu, free in enumerate(budget.vram_free_bytes):
+        drives_display = budget.drives_display[gpu] if gpu < len(budget.drives_display) else True
+        limits.append(
+            max(0, free - max(reserve_bytes(drives_display=drives_display), vram_margin_bytes(free)))
+        )
+    return tuple(limits)
+
+
+def _written_out(case: _Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:
+    disk_bytes = disk_share_bytes(placement, case.budget)
+    options = _options(case, placement)
+    rungs = [
+        Rung(name, _options(case, place(case.sizes, cut, case.limits)))
+        for name, cut in ladder_cuts(placement, case.sizes)
+    ]
+    devices = (*_gpu_plans(placement, case.budget), _cpu_plan(placement, case.budget, disk_bytes))
+    return OffloadPlan(
+        options=options,
+        devices=devices,
+        ram_bytes=devices[-1].planned_bytes,
+        disk_bytes=disk_bytes,
+        kv_cache_bytes=_sum_of(devices, Part.KV_CACHE) + _sum_of(devices, Part.STATE),
+        compute_bytes=_sum_of(devices, Part.COMPUTE),
+        tokens_per_second=tokens_per_second(case.model, placement, disk_bytes, case.budget),
+        ladder=ladder_steps(options, rungs),
+        findings=findings,
+    )
+
+
+def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:
+    """Return the routed expert bytes that RAM cannot hold beside everything else in it."""
+    excess = placement.cpu_bytes - budget.ram_free_bytes
+    return max(0, min(excess, placement.cpu_parts.get(Part.ROUTED_EXPERTS, 0)))
+
+
+def _options(case: _Case, placement: Placement) -> EngineOptions:
+    cut, wishes, budget = placement.cut, case.wishes, case.budget
+    repack = wishes.repack
+    if repack is None:
+        repack = default_repack(case.model.routed_expert_bytes, budget.ram_free_bytes)
+    threads = wishes.n_threads or default_n_threads(budget.performance_cores, budget.busy_cores)
+    uses_gpu = any(placement.gpu_items)
+    overrides_experts = uses_gpu or wishes.moe != "auto"
+    wants_all = wishes.moe == "all" and case.model.routed_expert_bytes > 0
+    return EngineOptions(
+        n_ctx=cut.extent.n_ctx,
+        n_ubatch=cut.extent.n_ubatch,
+        n_gpu_layers=cut.n_gpu_layers if uses_gpu else 0,
+        cpu_moe=wants_all,
+        n_cpu_moe=0 if wants_all or not overrides_experts else cut.n_cpu_moe,
+        n_threads=threads,
+        n_threads_batch=threads,
+        type_k=cut.extent.kv_type,
+        type_v=cut.extent.kv_type,
+        repack=repack,
+        offload_kqv=uses_gpu,
+        op_offload=uses_gpu,
+        tensor_split=tuple(map(float, placement.gpu_items)) if uses_gpu and len(case.limits) > 1 else (),
+        kv_overrides=case.model.kv_overrides,
+    )
+
+
+def _gpu_plans(placement: Placement, budget: MemoryBudget) -> list[DevicePlan]:
+    return [
+        DevicePlan(f"GPU{gpu}", free, sum(parts.values()), dict(parts))
+        for gpu, (free, parts) in enumerate(zip(budget.vram_free_bytes, placement.gpu_parts, strict=True))
+    ]
+
+
+def _cpu_plan(placement: Placement, budget: MemoryBudget, disk_bytes: int) -> DevicePlan:
+    parts = dict(placement.cpu_parts)
+    if disk_bytes:
+        parts[Part.ROUTED_EXPERTS] -= disk_bytes
+    held = {part: size for part, size in parts.items() if size}
+    return DevicePlan("CPU", budget.ram_free_bytes, sum(held.values()), held)
+
+
+def _sum_of(devices: tuple[DevicePlan, ...], part: Part) -> int:
+    return sum(device.parts.get(part, 0) for device in devices)

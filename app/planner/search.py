@@ -1,0 +1,139 @@
+"""Which numbers to choose: everything but experts on the GPU first, then as many blocks of experts as fit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.options import (
+    ALL_LAYERS,
+    BIG_VOCABULARY,
+    CONTEXT_DEFAULT,
+    UBATCH_BIG_VOCABULARY,
+    default_n_ctx,
+    default_n_ubatch,
+)
+from app.planner.caches import Extent, can_be_quantized
+from app.planner.placement import (
+    Cut,
+    ModelSizes,
+    Placement,
+    largest_n_gpu_layers,
+    place,
+    smallest_n_cpu_moe,
+)
+
+KV_DEFAULT: Final = "f16"
+KV_SMALLER: Final = "q8_0"
+SHORTER_CONTEXTS: Final = (4096, 2048)
+SMALL_MACHINE_RAM_BYTES: Final = 16 * 1024**3
+"""A machine that can give less RAM than this is small; VRAM plays no part, so that more of it never costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the search is given. `None` = free to choose.
+
+    Attributes:
+        limits: Bytes each GPU may take: what is free minus the reserve.
+        n_cpu_moe: Fixed number of blocks; None = as few as fit. Always 0 for a model without experts.
+        may_cut_layers: Fewer layers on the GPU are better than a GPU above its limit.
+        context_length: What the model was made for.
+    """
+
+    sizes: ModelSizes
+    limits: tuple[int, ...]
+    ram_free_bytes: int
+    n_ctx: int | None
+    kv_type: str | None
+    n_cpu_moe: int | None
+    may_cut_layers: bool
+    context_length: int | None
+    vocabulary_size: int | None
+
+    @property
+    def all_experts(self) -> int:
+        """The N that keeps all routed experts in RAM."""
+        blocks = self.sizes.expert_blocks
+        return blocks[-1] + 1 if blocks else 0
+
+
+def choose(question: Question) -> Placement:
+    """Return the best placement there is; the caller checks whether RAM can carry it.
+
+    More VRAM never leads to a larger N: whatever gives up quality or context does so only once all
+    experts are in RAM, and keeps them there.
+    """
+    first = _first_cut(question)
+    n = question.n_cpu_moe
+    if n is None and question.limits:
+        n = smallest_n_cpu_moe(question.sizes, first, question.limits)
+    if n is not None or not question.limits:
+        placement = place(question.sizes, replace(first, n_cpu_moe=n or 0), question.limits)
+        if _is_good(question, placement) or not question.may_cut_layers:
+            return _with_roomy_context(question, placement)
+    fallback = question.all_experts if question.n_cpu_moe is None and question.limits else n or 0
+    return _given_up(question, replace(first, n_cpu_moe=fallback))
+
+
+def _given_up(question: Question, cut: Cut) -> Placement:
+    if question.limits:
+        for lesser in _lesser_cuts(question, cut):
+            placement = place(question.sizes, lesser, question.limits)
+            if _is_good(question, placement):
+                return placement
+    placement = _with_fewer_layers(question, cut)
+    for lesser in _lesser_cuts(question, cut):
+        if _is_good(question, placement):
+            break
+        placement = _with_fewer_layers(question, lesser)
+    return placement
+
+
+def _first_cut(question: Question) -> Cut:
+    is_small = question.ram_free_bytes < SMALL_MACHINE_RAM_BYTES
+    return Cut(
+        Extent(
+            n_ctx=question.n_ctx or default_n_ctx(question.context_length),
+            n_ubatch=default_n_ubatch(question.vocabulary_size, is_small_machine=is_small),
+            kv_type=question.kv_type or KV_DEFAULT,
+        )
+    )
+
+
+def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
+    """Yield what may be given up, the least painful first, each on top of the one before."""
+    extent = cut.extent
+    if (question.vocabulary_size or 0) > BIG_VOCABULARY and extent.n_ubatch > UBATCH_BIG_VOCABULARY:
+        extent = replace(extent, n_ubatch=UBATCH_BIG_VOCABULARY)
+        yield replace(cut, extent=extent)
+    if question.kv_type is None and can_be_quantized(question.sizes.caches):
+        extent = replace(extent, kv_type=KV_SMALLER)
+        yield replace(cut, extent=extent)
+    if question.n_ctx is None:
+        for shorter in SHORTER_CONTEXTS:
+            if shorter < extent.n_ctx:
+                extent = replace(extent, n_ctx=shorter)
+                yield replace(cut, extent=extent)
+
+
+def _with_fewer_layers(question: Question, cut: Cut) -> Placement:
+    layers = largest_n_gpu_layers(question.sizes, cut, question.limits)
+    return place(question.sizes, replace(cut, n_gpu_layers=layers), question.limits)
+
+
+def _with_roomy_context(question: Question, placement: Placement) -> Placement:
+    """Return the same placement with the longer default context, if that pushes nothing out of its place."""
+    cut = placement.cut
+    roomy = default_n_ctx(question.context_length, has_room=True)
+    if question.n_ctx is not None or cut.extent.n_ctx != default_n_ctx(question.context_length):
+        return placement
+    if roomy <= CONTEXT_DEFAULT:
+        return placement
+    wider = place(question.sizes, replace(cut, extent=replace(cut.extent, n_ctx=roomy)), question.limits)
+    return wider if wider.fits_gpus and wider.cpu_bytes <= question.ram_free_bytes else placement
+
+
+def _is_good(question: Question, placement: Placement) -> bool:
+    if question.limits and placement.cut.n_gpu_layers == ALL_LAYERS:
+        return placement.fits_gpus  # what is left in RAM cannot be made less by giving anything up
+    return placement.fits_gpus and placement.cpu_required_bytes <= question.ram_free_bytes
