@@ -55,7 +55,8 @@ class Texts:
     def finding_line(self, finding: Finding) -> str:
         """Return a finding as one line: severity, message, action."""
         words = self.finding(finding)
-        return f"{self.text(f'severity.{finding.severity.value}')}: {words.message} {words.action}"
+        severity = self.text(f"severity.{finding.severity.value}")
+        return self.text("finding_line", severity=severity, message=words.message, action=words.action)
 
 
 def system_language() -> str:

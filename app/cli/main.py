@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     context = default_context(Texts(language), settings)
     context.print_findings(findings, to_err=True)
     try:
-        args = _parser(context.texts).parse_args(arguments)
+        args = _parser(context.texts, arguments).parse_args(arguments)
         status: int = _module(args.subcommand).run(args, context)
         context.out.flush()
     except UsageError as reason:
@@ -57,7 +57,8 @@ def _asked_language(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _parser(texts: Texts) -> argparse.ArgumentParser:
+def _parser(texts: Texts, arguments: Sequence[str]) -> argparse.ArgumentParser:
+    # only the module that will run is imported: a start costs what it uses
     parser = _Parser(texts, prog="moxie", description=texts.text("cli.description"))
     parser.add_argument("--version", action="version", version=f"Moxie {__version__}")
     subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
@@ -65,7 +66,8 @@ def _parser(texts: Texts) -> argparse.ArgumentParser:
         words = texts.text(f"cli.{name}.help")
         subparser = subparsers.add_parser(name, help=words, description=words, texts=texts)
         subparser.add_argument("--lang", choices=LANGUAGES, help=texts.text("cli.lang.help"))
-        _module(name).add_arguments(subparser, texts)
+        if name in arguments:
+            _module(name).add_arguments(subparser, texts)
     parser.add_argument("--lang", choices=LANGUAGES, help=texts.text("cli.lang.help"))
     return parser
 
