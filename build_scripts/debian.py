@@ -35,6 +35,9 @@ WINDOW_PACKAGES: Final = (
 )
 """What the libraries of PySide6 6.8 and their X11 and Wayland plugins ask of the system (readelf -d)."""
 
+ENGINE_PACKAGES: Final = ("libgomp1", "libstdc++6")
+"""What the ready-made engine asks of the system."""
+
 CHINESE_FONT: Final = "fonts-wqy-microhei"
 COMPILER_PACKAGES: Final = ("gcc", "g++", "libc6-dev")
 
@@ -46,9 +49,9 @@ def is_debian_root() -> bool:
     return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
-def missing_window_packages() -> list[str]:
-    """Return what a window still needs, a Chinese font included."""
-    missing = missing_packages(WINDOW_PACKAGES)
+def missing_run_packages() -> list[str]:
+    """Return what the engine and a window still need, a Chinese font included."""
+    missing = missing_packages((*ENGINE_PACKAGES, *WINDOW_PACKAGES))
     return missing if has_chinese_font() else [*missing, CHINESE_FONT]
 
 

@@ -85,7 +85,8 @@ def file_hash(file: Path) -> str:
 
 
 def _create(progress: Progress) -> None:
-    if importlib.util.find_spec("ensurepip") is None:
+    spec = importlib.util.find_spec("ensurepip")
+    if spec is None or spec.origin is None:  # without an origin it is a folder left over
         _provide_venv(progress)
     progress.tell("environment", folder=VENV)
     run_logged([sys.executable, "-m", "venv", "--clear", VENV])

@@ -32,7 +32,7 @@ from build_scripts.words import say
 LOCK: Final = "requirements.lock"
 OPTIONS: Final = ("--no-build", "--setup-only")
 DEMO_PROMPT: Final = "What is the capital of France? Answer in one sentence."
-WINDOW_STAMP: Final = "window packages"
+SYSTEM_STAMP: Final = "system packages"
 MAKE_MODELS: Final = ROOT / "build_scripts" / "make_models.py"
 
 
@@ -81,7 +81,7 @@ def set_up(progress: Progress) -> Installed:
         SetupError: with the sentence for the person.
     """
     ensure_environment(progress, LOCK)
-    _ensure_window_packages(progress)
+    _ensure_system_packages(progress)
     _ensure_worker(progress)
     installed = read_installed()
     _ensure_engine(progress, installed)
@@ -120,14 +120,14 @@ def _make_models(*arguments: str | Path) -> str:
     return run_logged([venv_python(), MAKE_MODELS, *arguments], env={**os.environ, "PYTHONUTF8": "1"})
 
 
-def _ensure_window_packages(progress: Progress) -> None:
-    wanted = " ".join((*debian.WINDOW_PACKAGES, debian.CHINESE_FONT))
-    if not debian.is_debian_root() or is_stamped(WINDOW_STAMP, wanted):
+def _ensure_system_packages(progress: Progress) -> None:
+    wanted = " ".join((*debian.ENGINE_PACKAGES, *debian.WINDOW_PACKAGES, debian.CHINESE_FONT))
+    if not debian.is_debian_root() or is_stamped(SYSTEM_STAMP, wanted):
         return
-    if missing := debian.missing_window_packages():
+    if missing := debian.missing_run_packages():
         progress.tell("system_packages", names=" ".join(missing))
         debian.install_system_packages(missing)
-    set_stamp(WINDOW_STAMP, wanted)
+    set_stamp(SYSTEM_STAMP, wanted)
 
 
 def _ensure_worker(progress: Progress) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from app.engine.packs import RECORD_NAME
 from app.findings import FindingError
 from app.library.default_model import (
     OPTIONS,
@@ -55,7 +56,9 @@ def state() -> dict[str, object]:
         "data_folder": str(data_folder()),
         "logs_folder": str(logs_folder()),
         "default_model": None if model is None else str(model),
-        "engines": sorted(folder.name for folder in engines_folder().iterdir() if folder.is_dir()),
+        "engines": sorted(
+            folder.name for folder in engines_folder().iterdir() if (folder / RECORD_NAME).is_file()
+        ),
     }
 
 
