@@ -6,7 +6,7 @@ from typing import Final
 
 from app.findings import Finding
 from app.gguf.facts import FileKind, ModelFacts
-from app.gguf.inspect_file import inspect_path
+from app.gguf.inspect_file import InspectedFile, inspect_path
 from app.hardware.facts import CpuInfo, HardwareFacts
 from app.planner.facts import MemoryBudget, OffloadPlan, Wishes
 from app.planner.plan import plan_offload
@@ -36,7 +36,11 @@ def report_on(path: Path, budget: MemoryBudget, wishes: Wishes) -> ModelReport:
 
     Never raises: what is wrong with the path is a finding.
     """
-    inspected = inspect_path(path)
+    return report_of(inspect_path(path), budget, wishes)
+
+
+def report_of(inspected: InspectedFile, budget: MemoryBudget, wishes: Wishes) -> ModelReport:
+    """Plan for a file that was already looked at."""
     facts = inspected.facts
     if not inspected.loadable or facts.kind not in PLANNED_KINDS or not facts.layers:
         return ModelReport(facts, inspected.findings, None)

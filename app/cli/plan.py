@@ -1,0 +1,210 @@
+"""`moxie plan PATH`: what of a model goes into VRAM, RAM and disk."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.cli.inspected import inspect_argument
+from app.findings import FindingError
+from app.hardware.facts import HardwareFacts
+from app.options import ALL_LAYERS, BOUNDS, EngineOptions
+from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
+from app.planner.report import ModelReport, budget_from, report_of
+from app.texts import Texts, format_bytes
+
+KV_TYPES: Final = ("f16", "q8_0", "q4_0")
+MOE_WORDS: Final = ("auto", "off", "all")
+LARGEST_SIZE_BYTES: Final = 2**60
+
+_SIZE: Final = re.compile(r"(\d{1,20}(?:\.\d{1,6})?) ?(?:([kmgt])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
+_EXPONENTS: Final = {"k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
+    """Declare what `moxie plan` takes."""
+    parser.add_argument("path", metavar="PATH", help=texts.text("cli.plan.path.help"))
+    parser.add_argument("--vram", metavar="SIZE[,SIZE]", help=texts.text("cli.plan.vram.help"))
+    parser.add_argument("--ram", metavar="SIZE", help=texts.text("cli.plan.ram.help"))
+    parser.add_argument("--context", metavar="N", help=texts.text("cli.plan.context.help"))
+    parser.add_argument(
+        "--moe", metavar="auto|off|all|N", default="auto", help=texts.text("cli.plan.moe.help")
+    )
+    parser.add_argument("--kv", choices=KV_TYPES, help=texts.text("cli.plan.kv.help"))
+    parser.add_argument("--machine", metavar="FILE", help=texts.text("cli.plan.machine.help"))
+    parser.add_argument("--json", action="store_true", help=texts.text("cli.plan.json.help"))
+
+
+def run(args: argparse.Namespace, context: CliContext) -> int:
+    """Plan and print.
+
+    Raises:
+        UsageError: a value cannot be understood, or nothing is at the path.
+    """
+    wishes = Wishes(
+        moe=moe_wish(args.moe, context.texts),
+        n_ctx=_number("--context", args.context, BOUNDS["n_ctx"], context.texts),
+        kv_type=args.kv,
+    )
+    inspected = inspect_argument(args.path, context.texts)
+    report = report_of(inspected, _budget(args, context.texts), wishes)
+    if args.json:
+        context.print_json(to_json(report))
+    else:
+        _print_report(report, context)
+    return EXIT_OK
+
+
+def to_json(report: ModelReport) -> dict[str, Any]:
+    """Return the contract's document; without a plan its values are null."""
+    plan = report.plan
+    findings = [*report.findings, *(plan.findings if plan else ())]
+    return {
+        "path": str(report.facts.path),
+        "options": plan.options.to_json() if plan else None,
+        "devices": [_device_json(device) for device in plan.devices] if plan else [],
+        "ram_bytes": plan.ram_bytes if plan else None,
+        "disk_bytes": plan.disk_bytes if plan else None,
+        "kv_cache_bytes": plan.kv_cache_bytes if plan else None,
+        "compute_bytes": plan.compute_bytes if plan else None,
+        "tokens_per_second": _speed_json(plan),
+        "ladder": [
+            {"name": step.name, "options": step.options.to_json(), "changes": list(step.changes)}
+            for step in (plan.ladder if plan else ())
+        ],
+        "findings": [finding.to_json() for finding in findings],
+    }
+
+
+def parse_size(value: str) -> int | None:
+    """Return the bytes `value` names, units 1024-based; None when it names no size."""
+    found = _SIZE.fullmatch(value.strip())
+    if not found:
+        return None
+    size = round(float(found[1]) * 1024 ** _EXPONENTS.get((found[2] or "").lower(), 0))
+    return size if size <= LARGEST_SIZE_BYTES else None
+
+
+def moe_wish(value: str, texts: Texts) -> str | int:
+    """Return a `--moe` value as the planner takes it.
+
+    Raises:
+        UsageError: neither one of the words nor a number of blocks.
+    """
+    if value in MOE_WORDS:
+        return value
+    if value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    raise UsageError(texts.text("cli.plan.bad_moe", value=value))
+
+
+def _number(option: str, value: str | None, bounds: tuple[float, float], texts: Texts) -> int | None:
+    if value is None:
+        return None
+    low, high = bounds
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and low <= int(value) <= high):
+        raise UsageError(texts.text("cli.plan.bad_number", option=option, value=value, low=low, high=high))
+    return int(value)
+
+
+def _budget(args: argparse.Namespace, texts: Texts) -> MemoryBudget:
+    vram = None if args.vram is None else [_size(item, texts) for item in args.vram.split(",")]
+    ram = None if args.ram is None else _size(args.ram, texts)
+    machine = budget_from(_machine(args.machine, texts))
+    if ram is None and not machine.ram_free_bytes:
+        raise UsageError(texts.text("cli.plan.ram_unknown"))
+    gpus = machine.vram_free_bytes if vram is None else tuple(vram) if any(vram) else ()
+    return MemoryBudget(
+        ram_free_bytes=machine.ram_free_bytes if ram is None else ram,
+        vram_free_bytes=gpus,
+        drives_display=machine.drives_display if vram is None else tuple(i == 0 for i in range(len(gpus))),
+        performance_cores=machine.performance_cores,
+    )
+
+
+def _size(value: str, texts: Texts) -> int:
+    size = parse_size(value)
+    if size is None:
+        raise UsageError(texts.text("cli.plan.bad_size", value=value))
+    return size
+
+
+def _machine(recording: str | None, texts: Texts) -> HardwareFacts:
+    if recording is None:
+        return _this_machine()
+    from app.hardware.recording import load_recording
+
+    try:
+        return load_recording(Path(recording))
+    except FindingError as reason:
+        raise UsageError(texts.finding(reason.finding).message) from reason
+
+
+def _this_machine() -> HardwareFacts:
+    # imported here: a plan for a recorded machine needs no driver
+    from app.hardware.detect import detect
+    from app.hardware.host import PsutilHostSource
+    from app.hardware.nvml import NvmlSource
+
+    gpus = NvmlSource()
+    try:
+        return detect(gpus, PsutilHostSource())
+    finally:
+        gpus.close()
+
+
+def _device_json(device: DevicePlan) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "free_bytes": device.free_bytes,
+        "planned_bytes": device.planned_bytes,
+        "parts": {part.value: size for part, size in device.parts.items()},
+    }
+
+
+def _speed_json(plan: OffloadPlan | None) -> dict[str, float] | None:
+    speed = plan.tokens_per_second if plan else None
+    return {"low": speed.low, "high": speed.high} if speed else None
+
+
+def _print_report(report: ModelReport, context: CliContext) -> None:
+    facts, plan = report.facts, report.plan
+    context.say("cli.plan.title", name=facts.name or facts.path.name, size=facts.size_bytes)
+    if plan is None:
+        context.say("cli.plan.none")
+        context.print_findings(report.findings)
+        return
+    for device in plan.devices:
+        context.say("cli.plan.device", name=device.name, planned=device.planned_bytes, free=device.free_bytes)
+        for part, size in sorted(device.parts.items(), key=lambda item: -item[1]):
+            words = context.texts.text(f"plan.part.{part.value}")
+            context.say("cli.plan.part", size=format_bytes(size), part=words)
+    if plan.disk_bytes:
+        context.say("cli.plan.disk", disk=plan.disk_bytes)
+    _print_options(plan.options, context)
+    if plan.tokens_per_second:
+        context.say("cli.plan.speed", low=plan.tokens_per_second.low, high=plan.tokens_per_second.high)
+    for step in plan.ladder[1:]:
+        changes = ", ".join(f"{name} {step.options.to_json()[name]}" for name in step.changes)
+        context.say("cli.plan.ladder", name=context.texts.text(f"plan.ladder.{step.name}"), changes=changes)
+    context.print_findings([*report.findings, *plan.findings])
+
+
+def _print_options(options: EngineOptions, context: CliContext) -> None:
+    texts = context.texts
+    is_all = options.n_gpu_layers >= ALL_LAYERS
+    if options.cpu_moe:
+        moe = texts.text("cli.plan.moe_all")
+    elif options.n_cpu_moe:
+        moe = texts.text("cli.plan.moe_first", last=options.n_cpu_moe - 1)
+    else:
+        moe = texts.text("cli.plan.moe_none")
+    context.say(
+        "cli.plan.options",
+        layers=texts.text("cli.plan.layers_all") if is_all else options.n_gpu_layers,
+        moe=moe,
+        n_ctx=options.n_ctx,
+        kv_type=options.type_k,
+        threads=options.n_threads,
+    )
