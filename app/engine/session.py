@@ -63,11 +63,12 @@ class EngineSession:
         self._listener = listener
         self._limits = limits or SessionLimits()
         self._argv = argv
-        self._lock = threading.Lock()
-        self._start_lock = threading.Lock()
+        self._lock = threading.RLock()  # held while the listener runs, so that events keep their order
+        self._starter: threading.Thread | None = None
         self._state = SessionState.IDLE
         self._job: LoadModel | CheckModel | None = None
         self._client: WorkerClient | None = None
+        self._retired: WorkerClient | None = None
         self._log: WorkerLog | None = None
         self._timer: threading.Timer | None = None
         self._end_finding: Finding | None = None
@@ -120,40 +121,40 @@ class EngineSession:
         with self._lock:
             if self._state is not SessionState.READY or self._client is None:
                 raise SessionStateError(f"generate while {self._state}")
-            self._state = SessionState.GENERATING
             self._request_id += 1
             request_id, client = self._request_id, self._client
-        self._listener(StateChanged(SessionState.GENERATING))
-        client.send(Generate(request_id, tuple(messages), sampling))
+            self._enter(SessionState.GENERATING)
+            client.send(Generate(request_id, tuple(messages), sampling))
         return request_id
 
     def cancel(self) -> None:
         """Stop what is running; a load that does not give up soon loses its worker."""
         with self._lock:
-            state, client = self._state, self._client
-            if state in (SessionState.STARTING, SessionState.LOADING):
+            is_load = self._state in (SessionState.STARTING, SessionState.LOADING)
+            if is_load:
                 self._end_finding = error(FindingCode.LOAD_CANCELLED)
-        if client is None:
-            return
-        if state is SessionState.STARTING:
-            client.kill()
-        elif state is SessionState.LOADING:
-            client.send(Cancel())
-            self._watch(client, self._limits.cancel_load_seconds, error(FindingCode.LOAD_CANCELLED))
-        elif state is SessionState.GENERATING:
-            client.send(Cancel())
+            if self._client is None:
+                return
+            if self._state is SessionState.STARTING:
+                self._client.kill()
+            elif is_load or self._state is SessionState.GENERATING:
+                self._client.send(Cancel())
+            if self._state is SessionState.LOADING:
+                self._watch(self._client, self._limits.cancel_load_seconds, error(FindingCode.LOAD_CANCELLED))
 
     def close(self) -> None:
         """End everything; worker and its children are gone on return. Twice is harmless."""
         with self._lock:
             if self._state is SessionState.CLOSED:
                 return
-            interrupted = self._interrupted()
+            self._interrupt()
             self._job = None
             self._state = SessionState.CLOSED
-        with self._start_lock:
-            self._end_worker()
-        self._tell(*interrupted, StateChanged(SessionState.CLOSED))
+            starter = self._starter
+        if starter is not None and starter is not threading.current_thread():
+            starter.join(self._limits.close_seconds)
+        self._end_workers()
+        self._listener(StateChanged(SessionState.CLOSED))
 
     # start
 
@@ -161,42 +162,55 @@ class EngineSession:
         with self._lock:
             if self._state is SessionState.CLOSED:
                 raise SessionStateError("the session is closed")
-            interrupted = self._interrupted()
+            self._interrupt()
             self._job = job
-            self._state = SessionState.STARTING
             self._end_finding = self._hello = self._loaded = None
-        self._tell(*interrupted, StateChanged(SessionState.STARTING))
-        threading.Thread(target=self._start_worker, args=(job,), name="engine-start", daemon=True).start()
+            self._enter(SessionState.STARTING)
+            self._starter = threading.Thread(
+                target=self._start_worker, args=(job, self._starter), name="engine-start", daemon=True
+            )
+            self._starter.start()
 
-    def _interrupted(self) -> tuple[Event, ...]:
+    def _interrupt(self) -> None:
+        """Let the running worker say nothing more, and end what it was asked for."""
+        self._stop_watching()
+        if self._client is not None:
+            self._retired, self._client = self._client, None
         if self._state is SessionState.GENERATING:
-            return (Finished(self._request_id, "cancelled"),)
-        if self._state in (SessionState.STARTING, SessionState.LOADING):
-            return (Failed(error(FindingCode.LOAD_CANCELLED)),)
-        return ()
+            self._listener(Finished(self._request_id, "cancelled"))
+        elif self._state in (SessionState.STARTING, SessionState.LOADING):
+            self._listener(Failed(error(FindingCode.LOAD_CANCELLED)))
 
-    def _start_worker(self, job: LoadModel | CheckModel) -> None:
-        with self._start_lock:
-            self._end_worker()
-            if self._job is not job:
-                return
-            self._log = WorkerLog(paths.logs_folder())
-            try:
-                client = WorkerClient(worker_command(self._spec, self._argv), self._log, self)
-            except OSError as reason:
-                self._log.close()
-                self._fail(error(FindingCode.ENGINE_START_FAILED, engine=self._spec.name, detail=str(reason)))
-                return
+    def _start_worker(self, job: LoadModel | CheckModel, before: threading.Thread | None) -> None:
+        if before is not None:
+            before.join()
+        self._end_workers()  # its memory is free before the next model asks for some
+        if self._job is not job:
+            return
+        self._log = WorkerLog(paths.logs_folder())
+        try:
+            client = WorkerClient(worker_command(self._spec, self._argv), self._log, self)
+        except OSError as reason:
+            self._log.close()
             with self._lock:
+                if self._job is job:
+                    self._fail(
+                        error(FindingCode.ENGINE_START_FAILED, engine=self._spec.name, detail=str(reason))
+                    )
+            return
+        with self._lock:
+            is_wanted = self._job is job and self._end_finding is None
+            if self._job is job:
                 self._client = client
-                is_unwanted = self._job is not job or self._end_finding is not None
-            self._watch(client, self._limits.hello_seconds, self._timed_out("start"))
-            client.listen()
-            if is_unwanted:
-                client.kill()
+                self._watch(client, self._limits.hello_seconds, self._timed_out())
+            else:
+                self._retired = client
+        client.listen()
+        if not is_wanted:
+            client.kill()
 
-    def _timed_out(self, during: str) -> Finding:
-        return error(FindingCode.ENGINE_TIMED_OUT, seconds=self._limits.hello_seconds, during=during)
+    def _timed_out(self) -> Finding:
+        return error(FindingCode.ENGINE_TIMED_OUT, seconds=self._limits.hello_seconds, during="start")
 
     def _watch(self, client: WorkerClient, seconds: float, finding: Finding) -> None:
         self._stop_watching()
@@ -205,115 +219,97 @@ class EngineSession:
         self._timer.start()
 
     def _stop_watching(self) -> None:
-        timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _give_up(self, client: WorkerClient, finding: Finding) -> None:
         with self._lock:
-            if client is not self._client or self._state not in (SessionState.STARTING, SessionState.LOADING):
-                return
-            self._end_finding = finding
-        client.kill()
+            if client is self._client and self._state in (SessionState.STARTING, SessionState.LOADING):
+                self._end_finding = finding
+                client.kill()
 
-    def _end_worker(self) -> None:
+    def _end_workers(self) -> None:
         with self._lock:
-            client, self._client = self._client, None
-        self._stop_watching()
-        if client is not None:
-            client.close(self._limits.close_seconds)
+            clients = (self._retired, self._client)
+            self._retired = self._client = None
+        for client in clients:
+            if client is not None:
+                client.close(self._limits.close_seconds)
 
     # what the worker says (WorkerListener)
 
     def on_event(self, client: WorkerClient, event: Event) -> None:
         """Take one event of a worker; an old worker's are dropped."""
-        if client is not self._client:
-            return
-        match event:
-            case Hello():
-                self._greet(client, event)
-            case Loaded():
-                self._take_loaded(event)
-            case Checked():
-                self._tell(event)
-                self._end_worker()
-                self._enter(SessionState.IDLE)
-            case Failed(request_id=None):
-                self._end_worker()
-                self._fail(event.finding)
-            case Finished() | Failed():
-                self._tell(event)
-                self._enter(SessionState.READY)
-            case LoadProgress() | PromptProgress() | Token():
-                self._tell(event)
-            case _:
-                assert_never(event)
+        ends_worker = isinstance(event, Checked) or (isinstance(event, Failed) and event.request_id is None)
+        if ends_worker and client is self._client:
+            client.close(self._limits.close_seconds)  # waits: not under the lock
+        with self._lock:
+            if client is self._client:
+                self._take(client, event)
 
     def on_exit(self, client: WorkerClient, return_code: int) -> None:
         """Take the end of a worker nobody sent away."""
         with self._lock:
-            if client is not self._client:
-                return
-            self._client = None
-            finding = self._end_finding
-            during = _DURING.get(self._state, "idle")
-        self._stop_watching()
-        self._fail(finding or explain_exit(return_code, self.log_tail, during))
+            if client is self._client:
+                self._client = None
+                during = _DURING.get(self._state, "idle")
+                self._fail(self._end_finding or explain_exit(return_code, self.log_tail, during))
+
+    def _take(self, client: WorkerClient, event: Event) -> None:
+        match event:
+            case Hello():
+                self._greet(client, event)
+            case Loaded():
+                self._take_loaded(client, event)
+            case Checked():
+                self._client = None
+                self._listener(event)
+                self._enter(SessionState.IDLE)
+            case Failed(request_id=None):
+                self._client = None
+                self._fail(event.finding)
+            case Finished() | Failed():
+                self._listener(event)
+                self._enter(SessionState.READY)
+            case LoadProgress() | PromptProgress() | Token():
+                self._listener(event)
+            case _:
+                assert_never(event)
 
     def _greet(self, client: WorkerClient, hello: Hello) -> None:
-        with self._lock:
-            job = self._job
-            self._hello = hello
-            if job is None or self._end_finding is not None:
-                return  # cancelled; its worker is being killed
-            self._state = SessionState.LOADING
+        self._hello = hello
+        if self._job is None or self._end_finding is not None:
+            return  # cancelled; its worker is being killed
         self._stop_watching()
-        self._tell(hello, StateChanged(SessionState.LOADING))
-        client.send(job)
+        self._listener(hello)
+        self._enter(SessionState.LOADING)
+        client.send(self._job)
 
-    def _take_loaded(self, loaded: Loaded) -> None:
-        self._stop_watching()
-        with self._lock:
-            finding = self._end_finding
-        if finding is not None:  # cancelled too late for the engine, not for the person
-            self._end_worker()
-            self._fail(finding)
+    def _take_loaded(self, client: WorkerClient, loaded: Loaded) -> None:
+        if self._job is None or self._hello is None or self._end_finding is not None:
+            client.kill()  # cancelled too late for the engine, not for the person; `on_exit` tells
             return
-        self._loaded = self._compared(loaded)
-        self._tell(self._loaded)
+        self._stop_watching()
+        options = self._job.options
+        ours = (*gpu_findings(options, self._hello), *option_findings(options, loaded.applied))
+        self._loaded = replace(loaded, findings=(*loaded.findings, *ours))
+        self._listener(self._loaded)
         self._enter(SessionState.READY)
 
-    def _compared(self, loaded: Loaded) -> Loaded:
-        job, hello = self._job, self._hello
-        if job is None or hello is None:
-            return loaded
-        ours = (*gpu_findings(job.options, hello), *option_findings(job.options, loaded.applied))
-        return replace(loaded, findings=(*loaded.findings, *ours))
-
-    def _enter(self, state: SessionState) -> None:
-        with self._lock:
-            if self._state is SessionState.CLOSED:
-                return
-            self._state = state
-        self._tell(StateChanged(state))
+    def _enter(self, state: SessionState, finding: Finding | None = None) -> None:
+        self._state = state
+        self._listener(StateChanged(state, finding))
 
     def _fail(self, finding: Finding) -> None:
-        with self._lock:
-            state, request_id = self._state, self._request_id
-            if state is SessionState.CLOSED:
-                return
-            cancelled = finding.code is FindingCode.LOAD_CANCELLED
-            self._state = SessionState.IDLE if cancelled else SessionState.FAILED
-            after, self._loaded = self._state, None
-        if state is SessionState.GENERATING:
-            self._tell(Failed(finding, request_id))
-        elif state in (SessionState.STARTING, SessionState.LOADING):
-            self._tell(Failed(finding))
-        self._tell(StateChanged(after, finding))
-
-    def _tell(self, *events: SessionEvent) -> None:
-        for event in events:
-            self._listener(event)
+        self._stop_watching()
+        self._loaded = None
+        if self._state is SessionState.GENERATING:
+            self._listener(Failed(finding, self._request_id))
+        elif self._state in (SessionState.STARTING, SessionState.LOADING):
+            self._listener(Failed(finding))
+        cancelled = finding.code is FindingCode.LOAD_CANCELLED
+        self._enter(SessionState.IDLE if cancelled else SessionState.FAILED, finding)
 
 
 _DURING = {

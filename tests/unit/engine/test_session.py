@@ -44,7 +44,7 @@ def session(recorder: SessionRecorder) -> Iterator[EngineSession]:
 
 def load(session: EngineSession, recorder: SessionRecorder) -> None:
     session.load(MODEL, ON_CPU)
-    recorder.wait_for_state(SessionState.READY)
+    recorder.wait_until(lambda: session.state is SessionState.READY)
 
 
 def ask(session: EngineSession, text: str) -> int:
@@ -227,6 +227,25 @@ def test_a_new_load_ends_the_old_worker(session: EngineSession, recorder: Sessio
     recorder.wait_for_state(SessionState.READY, 2)
     assert not is_running(first.pid)
     assert worker_of_this_process().pid != first.pid
+
+
+def test_every_load_has_one_end_however_fast_the_next_one_comes(
+    session: EngineSession, recorder: SessionRecorder
+) -> None:
+    loads = 12
+    for number in range(loads):
+        session.load(MODEL, ON_CPU)
+        if number % 3 == 1:
+            recorder.wait_until(lambda: session.state is not SessionState.STARTING)
+        if number % 3 == 2:
+            session.cancel()
+    load(session, recorder)
+    ends = [
+        e for e in recorder.events if isinstance(e, Loaded) or (isinstance(e, Failed) and not e.request_id)
+    ]
+    assert len(ends) == loads + 1
+    assert isinstance(ends[-1], Loaded)
+    assert len(psutil.Process().children()) == 1
 
 
 def test_a_program_that_is_no_worker_is_a_failed_start(recorder: SessionRecorder, tmp_path: Path) -> None:
