@@ -59,7 +59,8 @@ class ContextMemory:
             if held != wanted:
                 break
             common += 1
-        self._forget_from(common)
+        if common < len(self._tokens):
+            self._forget_from(common)
         return len(self._tokens)
 
     def decode(self, tokens: Sequence[int]) -> Decoded:

@@ -44,7 +44,7 @@ def add_rpc_servers(library: Library, servers: Sequence[str]) -> dict[str, RpcAd
             build has no RPC.
     """
     found = {}
-    for server in servers:
+    for server in dict.fromkeys(servers):
         address = resolve(server)
         _check_reachable(server, address)
         _register(library, server, address)

@@ -61,16 +61,16 @@ class ChatTemplate:
         Raises:
             FindingError: `CHAT_TEMPLATE_FAILED` with what the template said.
         """
-        system = "\n\n".join(message.content for message in messages if message.role == "system").strip()
+        systems = [message.content.strip() for message in messages if message.role == "system"]
         try:
             prompt = self._run(messages)
-            if system in prompt:
+            if all(text in prompt for text in systems):
                 return prompt
         except TEMPLATE_ERRORS as reason:
-            if not system:
+            if not systems:
                 raise _failure(reason) from reason
         try:
-            return self._run(_folded(messages, system))
+            return self._run(_folded(messages, "\n\n".join(systems)))
         except TEMPLATE_ERRORS as reason:
             raise _failure(reason) from reason
 

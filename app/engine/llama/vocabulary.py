@@ -1,12 +1,18 @@
 """Text to tokens and back, by the model's own vocabulary."""
 
 import ctypes
+import re
 from typing import Any, Final
 
 from app.engine.llama.bindings import Library
 
 NO_TOKEN: Final = -1
 PIECE_BYTES: Final = 256
+
+_STRUCTURE: Final = re.compile(
+    r"think|channel|<\|(?:start|message|constrain|end|return|call)\|>", re.IGNORECASE | re.ASCII
+)
+"""Control tokens that tell reasoning from answer; a reader of the text needs them."""
 
 
 class Vocabulary:
@@ -35,7 +41,13 @@ class Vocabulary:
             room = -count
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes of a token; nothing for a control token. Not always whole characters."""
+        """Return the bytes of a token, not always whole characters.
+
+        A control token has none, unless it marks where reasoning or a channel begins or ends.
+        """
+        if self._llama.llama_vocab_is_control(self._pointer, token):
+            text = self._text(token)
+            return text.encode() if _STRUCTURE.search(text) else b""
         room = PIECE_BYTES
         while True:
             buffer = ctypes.create_string_buffer(room)

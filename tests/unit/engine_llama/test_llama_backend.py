@@ -26,7 +26,7 @@ from app.options import EngineOptions, SamplingOptions
 
 pytestmark = pytest.mark.engine
 
-OPTIONS = EngineOptions(n_ctx=2048, n_threads=2, n_threads_batch=2, n_gpu_layers=0)
+OPTIONS = EngineOptions(n_ctx=2048, n_threads=1, n_threads_batch=1, n_gpu_layers=0)
 GREEDY = SamplingOptions(temperature=0.0, max_tokens=48)
 QUESTION = (
     ChatMessage("system", "You are a helpful assistant."),
@@ -81,7 +81,7 @@ def test_hello_names_the_build_and_the_processor(backend: LlamaBackend) -> None:
 
 @pytest.mark.parametrize("cpu_moe", [False, True])
 def test_the_default_model_knows_paris(backend: LlamaBackend, moe_model: Path, cpu_moe: bool) -> None:
-    loaded = load(backend, moe_model, replace(OPTIONS, cpu_moe=cpu_moe))
+    loaded = load(backend, moe_model, replace(OPTIONS, cpu_moe=cpu_moe, n_threads=2, n_threads_batch=2))
     answer = Answer(backend)
     assert "Paris" in answer.text
     assert answer.finished.finish_reason == "stop"
@@ -93,7 +93,7 @@ def test_applied_and_buffers_come_from_the_engine(backend: LlamaBackend, moe_mod
     loaded = load(backend, moe_model, asked)
     expected = {
         "n_ctx": 1024, "n_batch": 256, "n_ubatch": 64, "type_k": "q8_0", "type_v": "f16", "n_cpu_moe": 3,
-        "n_threads": 2, "n_threads_batch": 2, "n_gpu_layers": 0, "load_mode": "mmap", "repack": False,
+        "n_threads": 1, "n_threads_batch": 1, "n_gpu_layers": 0, "load_mode": "mmap", "repack": False,
         "n_parallel": 1, "cache_ram_mib": 0, "flash_attn": "on",
     }  # fmt: skip
     assert {name: loaded.applied[name] for name in expected} == expected

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.llama.template import ChatTemplate
@@ -93,6 +93,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(deadline=None)  # compiling is slow on a busy machine
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_any_template_renders_or_is_one_finding(source: str) -> None:
     try:
