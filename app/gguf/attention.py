@@ -40,6 +40,7 @@ class WindowPattern:
 _PATTERNS_OF_CODE: Final[Mapping[str, WindowPattern]] = {
     "afmoe": WindowPattern(4),
     "cohere2": WindowPattern(4),
+    "deepseek4": WindowPattern(0),
     "exaone-moe": WindowPattern(4),
     "exaone4": WindowPattern(4),
     "gemma-embedding": WindowPattern(6),

@@ -36,7 +36,7 @@ def file_kind(metadata: Metadata, tensors: Sequence[TensorInfo]) -> FileKind:
     Keys decide; names of architectures only where no key and no tensor tells, as for picture models, whose
     files carry nothing but a name.
     """
-    declared = _TYPES.get(metadata.text("general.type") or "")
+    declared = _TYPES.get(metadata.string("general.type") or "")
     if declared is not None:
         return declared
     kind = _kind_by_content(metadata, tensors)

@@ -11,7 +11,7 @@ class Metadata:
     def __init__(self, keys: Mapping[str, MetadataValue]) -> None:
         """Wrap the keys of the first shard."""
         self._keys = keys
-        self.architecture = self.text("general.architecture") or None
+        self.architecture = self.string("general.architecture") or None
 
     def full_name(self, name: str) -> str:
         """Return `name` with the prefix of this model's architecture."""
@@ -40,7 +40,7 @@ class Metadata:
             return ()
         return (numbers + numbers[-1:] * max(0, count - len(numbers)))[:count]
 
-    def text(self, full_name: str) -> str | None:
+    def string(self, full_name: str) -> str | None:
         """Return a text key by its full name."""
         value = self._keys.get(full_name)
         return value if isinstance(value, str) else None

@@ -84,7 +84,7 @@ def _block_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: b
 def _tokenizer_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     if facts.architecture is None:
         return
-    model = metadata.text("tokenizer.ggml.model")
+    model = metadata.string("tokenizer.ggml.model")
     missing = [] if model is not None else ["tokenizer.ggml.model"]
     if model not in ("no_vocab", "none", "rwkv") and metadata.length("tokenizer.ggml.tokens") is None:
         missing.append("tokenizer.ggml.tokens")

@@ -136,6 +136,7 @@ def test_compress_ratios_are_kept_per_layer(tmp_path: Path) -> None:
         tmp_path, "deepseek4", attention__compress_ratios=ratios, attention__sliding_window=u32(128)
     )
     assert (facts.kind, facts.compress_ratios) == (AttentionKind.COMPRESSED, (0, 0, 4, 128))
+    assert facts.windowed_layers == (True,) * 4
 
 
 def test_layers_that_share_a_cache_have_none_of_their_own(tmp_path: Path) -> None:
