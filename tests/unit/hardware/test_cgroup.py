@@ -82,8 +82,9 @@ def test_inside_a_container_the_hosts_path_falls_back_to_the_root(tree: GroupTre
 
 def test_the_smallest_cpu_quota_on_the_way_up_counts(tree: GroupTree) -> None:
     tree.write("a/cpu.max", "200000 100000")
-    tree.write("a/b/cpu.max", "max 100000")
-    assert tree.groups("0::/a/b").cpu_quota() == 2.0
+    tree.write("a/b/cpu.max", "300000 100000")
+    tree.write("a/b/c/cpu.max", "max 100000")
+    assert tree.groups("0::/a/b/c").cpu_quota() == 2.0
 
 
 def test_a_group_over_its_limit_has_nothing_left_and_not_less(tree: GroupTree) -> None:

@@ -132,7 +132,12 @@ def test_a_python_without_the_module_has_no_library(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("version", "number", "cuda"),
-    [("536.67", 12020, (12, 2)), ("551.61", 12040, (12, 4)), (b"591.44", 13010, (13, 1))],
+    [
+        ("536.67", 12020, (12, 2)),
+        ("551.61", 12040, (12, 4)),
+        (b"591.44", 13010, (13, 1)),
+        ("999", 14100, (14, 10)),
+    ],
 )
 def test_the_highest_cuda_is_read_from_the_drivers_number(
     nvml: FakeNvml, source: NvmlSource, version: str | bytes, number: int, cuda: tuple[int, int]

@@ -35,9 +35,11 @@ def test_structures_have_the_sizes_of_64_bit_windows() -> None:
 
 
 def test_a_hybrid_has_its_fast_cores_in_the_highest_class() -> None:
-    buffer = core_record(0b11, 1) + core_record(0b1100, 1) + core_record(0b10000) + core_record(0b100000)
+    buffer = (
+        core_record(0b11, 1) + core_record(0b1100, 1) + b"".join(core_record(1 << cpu) for cpu in (4, 5, 6))
+    )
     cores = parse_cores(buffer)
-    assert [core.cpus for core in cores] == [{0, 1}, {2, 3}, {4}, {5}]
+    assert [core.cpus for core in cores] == [{0, 1}, {2, 3}, {4}, {5}, {6}]
     assert performance_core_count(cores) == 2
 
 
