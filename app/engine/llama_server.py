@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,7 @@ class LlamaServerBackend:
     def _wait_until_ready(
         self, child: ServerChild, emit: Emit, is_cancelled: IsCancelled, options: EngineOptions
     ) -> None:
-        phase = child.phase
+        phase, answered_at = child.phase, time.monotonic()
         while True:
             if is_cancelled():
                 raise FindingError(error(FindingCode.LOAD_CANCELLED))
@@ -170,8 +171,10 @@ class LlamaServerBackend:
             if status == _HTTP_OK:
                 child.forget_key_file()
                 return
-            if status != _HTTP_LOADING and child.seconds_silent > self._limits.silence:
-                seconds = self._limits.silence
+            if status == _HTTP_LOADING:
+                answered_at = time.monotonic()
+            seconds = self._limits.silence
+            if min(child.seconds_silent, time.monotonic() - answered_at) > seconds:
                 raise FindingError(error(FindingCode.ENGINE_TIMED_OUT, seconds=seconds, during="load"))
 
     def _health(self, child: ServerChild) -> int | None:
