@@ -73,6 +73,7 @@ class FindingCode(StrEnum):
     NO_GPU_IN_PLAN = "no-gpu-in-plan"
     CONTEXT_BEYOND_MODEL = "context-beyond-model"
     LAYERS_IN_RAM = "layers-in-ram"
+    PROMPT_ON_CPU = "prompt-on-cpu"
 
     # the engine (app/engine)
     ENGINE_MISSING = "engine-missing"
@@ -111,6 +112,7 @@ class FindingCode(StrEnum):
     STORE_READ_ONLY = "store-read-only"
     STORE_TOO_NEW = "store-too-new"
     SETTINGS_INVALID = "settings-invalid"
+    INSTALLATION_DAMAGED = "installation-damaged"
     DEFAULT_MODEL_MISSING = "default-model-missing"
     DEFAULT_MODEL_ENGLISH_ONLY = "default-model-english-only"
     DOWNLOAD_DAMAGED = "download-damaged"

@@ -66,6 +66,8 @@ def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[F
     usual = wishes.n_ctx or default_n_ctx(model.context_length)
     if extent.n_ctx < usual:
         findings.append(note(FindingCode.CONTEXT_REDUCED, asked=usual, n_ctx=extent.n_ctx))
+    if any(placement.gpu_items) and not placement.cut.op_offload:
+        findings.append(note(FindingCode.PROMPT_ON_CPU, n_ubatch=extent.n_ubatch))
     if wishes.kv_type is None and extent.kv_type != KV_DEFAULT:
         findings.append(note(FindingCode.KV_TYPE_CHANGED, before=KV_DEFAULT, kv_type=extent.kv_type))
     return findings

@@ -33,7 +33,7 @@ class ModelSizes:
 
     @property
     def expert_blocks(self) -> tuple[int, ...]:
-        """Indices of the blocks with routed experts."""
+        """Indices of the blocks with routed experts that a GPU can hold; no MTP block is among them."""
         return tuple(block for block, size in enumerate(self.weights.routed) if size)
 
 
@@ -44,11 +44,13 @@ class Cut:
     Attributes:
         extent: Context, physical batch and cache type.
         n_cpu_moe: Blocks whose routed experts stay in RAM, counted by index from 0.
+        op_offload: The GPU works on big batches of what lies in RAM, for which it needs room.
     """
 
     extent: Extent
     n_gpu_layers: int = ALL_LAYERS
     n_cpu_moe: int = 0
+    op_offload: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ class _Costs:
 
 def _copied_tensor_bytes(sizes: ModelSizes, cut: Cut, first: int) -> int:
     """Return the largest weight in RAM that a GPU would copy in to work on a big batch (`op_offload`)."""
+    if not cut.op_offload:
+        return 0
     if any(sizes.weights.routed[: max(cut.n_cpu_moe, first)]):
         return max(sizes.graph.largest_expert_tensor, sizes.graph.largest_block_tensor if first else 0)
     return sizes.graph.largest_block_tensor if first else 0
@@ -201,7 +205,7 @@ class _Account:
     def placement(self, gpu_items: tuple[int, ...], *, fits_gpus: bool) -> Placement:
         position = self._costs.first
         gpu_parts: list[dict[Part, int]] = []
-        cpu_parts: dict[Part, int] = dict(self._sizes.weights.input_parts)
+        cpu_parts: dict[Part, int] = dict(self._sizes.weights.host_parts)
         for count in gpu_items:
             parts: dict[Part, int] = {}
             for item in range(position, position + count):

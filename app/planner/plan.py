@@ -32,7 +32,8 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
 
     Everything but routed experts goes to the GPU first, then the experts of as many blocks as fit, those with
     the highest index; what neither holds is read from the file while answering. When even all experts in RAM
-    are not enough: smaller batch, smaller cache type, shorter context, fewer layers, in this order.
+    are not enough: smaller batch, smaller cache type, long prompts on the processor, shorter context, fewer
+    layers, in this order.
     """
     n_ctx, context_findings = wished_context(model, wishes)
     wishes = replace(wishes, n_ctx=n_ctx)
@@ -114,7 +115,7 @@ def _options(case: _Case, placement: Placement) -> EngineOptions:
         type_v=cut.extent.kv_type,
         repack=repack,
         offload_kqv=uses_gpu,
-        op_offload=uses_gpu,
+        op_offload=uses_gpu and cut.op_offload,
         tensor_split=tuple(map(float, placement.gpu_items)) if uses_gpu and len(case.limits) > 1 else (),
         kv_overrides=case.model.kv_overrides,
     )

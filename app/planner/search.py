@@ -109,6 +109,9 @@ def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
     if question.kv_type is None and can_be_quantized(question.sizes.caches):
         extent = replace(extent, kv_type=KV_SMALLER)
         yield replace(cut, extent=extent)
+    if question.limits and question.sizes.graph.largest_expert_tensor:
+        cut = replace(cut, op_offload=False)
+        yield replace(cut, extent=extent)
     if question.n_ctx is None:
         for shorter in SHORTER_CONTEXTS:
             if shorter < extent.n_ctx:

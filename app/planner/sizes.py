@@ -1,11 +1,12 @@
 """How many bytes a model's weights take, block by block."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from app.gguf.attention import MAX_LAYERS
-from app.gguf.facts import ModelFacts, TensorClass
+from app.gguf.facts import ModelFacts
 from app.planner.facts import Part
 
 OUTPUT_TENSOR: Final = "output.weight"
@@ -20,7 +21,9 @@ class WeightSizes:
         routed: Per block, bytes of its routed experts: what `n_cpu_moe` moves.
         resident: Per block, everything else by part.
         resident_bytes: Per block, the sum of `resident`.
-        input_parts: Outside the blocks and always in RAM: llama.cpp keeps the input layer there.
+        host_parts: Never on a GPU: the input layer, which llama.cpp keeps in RAM, and MTP blocks, which
+            engines pass over ("model has unused tensor ... ignoring"; 0.3.36 and b10434, measured with
+            RPC0). Those still count as items of `n_gpu_layers`, and their bytes as part of the mapped file.
         output_bytes: Output norm and tensor, as the file has them.
         tied_copy_bytes: The file has no output tensor of its own: a GPU that makes the logits gets this
             second copy of the token embedding (`TENSOR_DUPLICATED`). 0 when it has one.
@@ -29,7 +32,7 @@ class WeightSizes:
     routed: tuple[int, ...]
     resident: tuple[Mapping[Part, int], ...]
     resident_bytes: tuple[int, ...]
-    input_parts: Mapping[Part, int]
+    host_parts: Mapping[Part, int]
     output_bytes: int
     tied_copy_bytes: int
 
@@ -56,19 +59,21 @@ def weight_sizes(model: ModelFacts) -> WeightSizes:
     count = block_count(model)
     routed = [0] * count
     resident: list[dict[Part, int]] = [{} for _ in range(count)]
+    host = Counter({Part(c.value): size for c, size in model.bytes_outside_layers.items()})
+    output_bytes = host.pop(Part.OUTPUT, 0)
     for layer in (layer for layer in model.layers if layer.index < count):
-        for tensor_class, size in layer.bytes_by_class.items():
-            if tensor_class is TensorClass.ROUTED_EXPERTS:
-                routed[layer.index] += size
-            else:
-                resident[layer.index][Part(tensor_class.value)] = size
-    outside = {Part(c.value): size for c, size in model.bytes_outside_layers.items() if size}
+        parts = {Part(c.value): size for c, size in layer.bytes_by_class.items()}
+        if layer.is_mtp:
+            host.update(parts)
+            continue
+        routed[layer.index] = parts.pop(Part.ROUTED_EXPERTS, 0)
+        resident[layer.index] = parts
     return WeightSizes(
         routed=tuple(routed),
         resident=tuple(resident),
         resident_bytes=tuple(sum(parts.values()) for parts in resident),
-        output_bytes=outside.pop(Part.OUTPUT, 0),
-        input_parts=outside,
+        host_parts={part: size for part, size in host.items() if size},
+        output_bytes=output_bytes,
         tied_copy_bytes=_tied_copy_bytes(model),
     )
 

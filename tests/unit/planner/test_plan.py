@@ -249,6 +249,17 @@ def test_working_on_experts_kept_in_ram_needs_room_for_one_tensor_of_them() -> N
     assert kept.devices[0].parts[Part.COMPUTE] > GIB  # a third of a block's experts
 
 
+def test_that_room_is_given_up_before_context_or_layers_are() -> None:
+    model = moe_facts(blocks=40, expert_bytes=3 * GIB, other_bytes=100 * MIB, vocabulary=32_000)
+    plan = auto(model, one_gpu(int(5.7 * GIB), ram_bytes=256 * GIB))
+    assert (plan.options.op_offload, plan.options.n_gpu_layers) == (False, ALL_LAYERS)
+    assert (plan.options.n_ctx, plan.options.n_cpu_moe) == (8192, 40)
+    assert FindingCode.PROMPT_ON_CPU in codes(plan)
+    assert plan.devices[0].parts[Part.COMPUTE] < GIB // 4
+    roomier = auto(model, one_gpu(8 * GIB, ram_bytes=256 * GIB))
+    assert roomier.options.op_offload is True
+
+
 def test_overrides_of_the_file_reach_the_options() -> None:
     model = replace(moe_facts(), kv_overrides=(("qwen3moe.expert_count", 128),))
     assert auto(model, one_gpu(12 * GIB)).options.kv_overrides == (("qwen3moe.expert_count", 128),)
