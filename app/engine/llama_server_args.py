@@ -142,11 +142,12 @@ OPTION_MAPPERS: Final[Mapping[str, Mapper]] = {
     "op_offload": _flag("op_offload", "--no-op-offload", when=False),
     "n_parallel": _value("n_parallel", "--parallel", "-np"),
     "cache_ram_mib": _value("cache_ram_mib", "--cache-ram", "-cram"),
+    # in this order: a server's device exists for `--device` only once `--rpc` has been read
+    "rpc_servers": _joined("rpc_servers", "--rpc"),
     "devices": _joined("devices", "--device", "-dev"),
     "split_mode": _value("split_mode", "--split-mode", "-sm"),
     "tensor_split": _tensor_split,
     "main_gpu": _value("main_gpu", "--main-gpu", "-mg"),
-    "rpc_servers": _joined("rpc_servers", "--rpc"),
     "kv_overrides": _kv_overrides,
     "check_tensors": _flag("check_tensors", "--check-tensors"),
 }

@@ -84,7 +84,15 @@ def test_experts_on_the_device_are_all_weights_there(setup: Setup, moe_model: Pa
     off = run(setup, moe_model)
     assert abs(off.weights_on("RPC0") - weight_bytes(facts)) < ROUNDING_BYTES
     assert off.loaded.applied.get("n_gpu_layers", 31) == 31  # 30 blocks and the output
+    assert off.loaded.findings == ()  # as asked, in every field the engine speaks of
     assert "Paris" in off.text
+
+
+def test_a_device_is_chosen_by_its_name(setup: Setup, exact_twin: Path) -> None:
+    facts = facts_of(exact_twin)
+    chosen = run(setup, exact_twin, devices=("RPC0",))
+    assert abs(chosen.weights_on("RPC0") - weight_bytes(facts)) < ROUNDING_BYTES
+    assert chosen.loaded.findings == ()
 
 
 def test_moe_all_leaves_only_what_is_no_expert_on_the_device(setup: Setup, moe_model: Path) -> None:
