@@ -32,13 +32,7 @@ TEMPLATE_ERRORS: Final = (
 
 
 class ChatTemplate:
-    """Turns messages into the text of a prompt.
-
-    Args of the constructor:
-        source: The model's template, None for ChatML.
-        bos: Text of the token that begins a sequence; eos: of the one that ends it.
-        now: The clock templates may ask with `strftime_now`.
-    """
+    """Turns messages into the text of a prompt."""
 
     def __init__(
         self,
@@ -47,7 +41,13 @@ class ChatTemplate:
         eos: str = "",
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        """Keep the source; it is compiled when it is used, so that a broken one still loads."""
+        """Keep the source; it is compiled when it is used, so that a model with a broken one still loads.
+
+        Args:
+            source: The model's template, None for ChatML.
+            bos: Text of the token that begins a sequence; `eos` of the one that ends it.
+            now: The clock templates may ask with `strftime_now`.
+        """
         self._source = CHATML if source is None else source
         self._globals = {"bos_token": bos, "eos_token": eos, "raise_exception": _refuse}
         self._globals["strftime_now"] = lambda form: now().strftime(form)
