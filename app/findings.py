@@ -93,6 +93,7 @@ class FindingCode(StrEnum):
     ENGINE_CHECK_UNAVAILABLE = "engine-check-unavailable"
     OPTION_UNSUPPORTED = "option-unsupported"
     OPTION_NOT_APPLIED = "option-not-applied"
+    KV_TYPE_NEEDS_FLASH_ATTENTION = "kv-type-needs-flash-attention"
     LOAD_CANCELLED = "load-cancelled"
     PROMPT_TOO_LONG = "prompt-too-long"
     CHAT_TEMPLATE_FAILED = "chat-template-failed"

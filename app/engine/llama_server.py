@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ from app.engine.protocol import (
     LoadModel,
     LoadProgress,
 )
+from app.engine.rpc_address import check_reachable, resolve, unencrypted_notes
 from app.findings import Finding, FindingCode, FindingError, error
 from app.options import EngineOptions
 
@@ -46,6 +47,7 @@ PORT_ATTEMPTS: Final = 3
 _HTTP_OK: Final = 200
 _HTTP_LOADING: Final = 503
 _PORT_TAKEN: Final = re.compile(r"couldn't bind|address already in use", re.IGNORECASE)
+_RPC_BROKEN: Final = re.compile(r"Remote RPC server crashed|Failed to connect to \S+:\d+")
 _NEEDS_FLASH_ATTENTION: Final = re.compile(r"V cache.*requires flash[_ ]attn", re.IGNORECASE)
 
 
@@ -98,7 +100,9 @@ class LlamaServerBackend:
         """Start the server with the model and wait until it answers."""
         self.close()
         emit(LoadProgress("starting"))
-        options, findings = without_impossible_kv(command.options)
+        reachable, notes = _with_checked_rpc(command.options)
+        options, changes = without_impossible_kv(reachable)
+        findings = (*notes, *changes)
         try:
             self._child = self._started(command.path, options, emit, is_cancelled)
         except _FlashAttentionMissingError:
@@ -214,7 +218,19 @@ def _load_failure(exit_code: int, lines: Sequence[str], options: EngineOptions) 
         return _PortTakenError()
     if has_quantised_v(options) and any(_NEEDS_FLASH_ATTENTION.search(line) for line in lines):
         return _FlashAttentionMissingError()
+    if options.rpc_servers and (line := next((x for x in lines if _RPC_BROKEN.search(x)), None)):
+        server = ", ".join(options.rpc_servers)
+        return FindingError(error(FindingCode.RPC_UNREACHABLE, server=server, detail=line))
     return FindingError(explain_exit(exit_code, lines, "load"))
+
+
+def _with_checked_rpc(options: EngineOptions) -> tuple[EngineOptions, tuple[Finding, ...]]:
+    """Return options with the addresses that were checked; a server nobody reaches is no silent CPU load."""
+    servers = {server: resolve(server) for server in options.rpc_servers}
+    for server, address in servers.items():
+        check_reachable(server, address)
+    endpoints = tuple(address.endpoint for address in servers.values())
+    return replace(options, rpc_servers=endpoints), unencrypted_notes(servers)
 
 
 def _to_stderr(line: str) -> None:

@@ -214,7 +214,10 @@ def without_impossible_kv(options: EngineOptions) -> tuple[EngineOptions, tuple[
 def with_safe_kv(options: EngineOptions) -> tuple[EngineOptions, tuple[Finding, ...]]:
     """Return the options with an unquantised KV cache, and the finding that says so."""
     finding = warning(
-        FindingCode.KV_TYPE_CHANGED, before=options.type_v, after=_SAFE_KV, flash_attn=options.flash_attn
+        FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION,
+        type_k=options.type_k,
+        type_v=options.type_v,
+        applied=_SAFE_KV,
     )
     return replace(options, type_k=_SAFE_KV, type_v=_SAFE_KV), (finding,)
 

@@ -8,7 +8,7 @@ from app.engine.llama.engine_log import EngineLog
 from app.engine.llama.generate import Generator
 from app.engine.llama.load import LoadedModel, accepts, load_model
 from app.engine.llama.params import check_params, native_params
-from app.engine.llama.rpc import add_rpc_servers, unencrypted_notes
+from app.engine.llama.rpc import add_rpc_servers
 from app.engine.log_reader import explain_load_failure, read_buffers
 from app.engine.protocol import (
     Checked,
@@ -20,6 +20,7 @@ from app.engine.protocol import (
     LoadModel,
     LoadProgress,
 )
+from app.engine.rpc_address import unencrypted_notes
 from app.findings import FindingCode, FindingError, error
 
 
@@ -69,7 +70,8 @@ class LlamaBackend:
     def generate(self, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
         """Answer the messages."""
         if self._generator is None:
-            raise FindingError(error(FindingCode.ENGINE_START_FAILED, engine=ENGINE_NAME, detail="no model"))
+            values = {"engine": ENGINE_NAME, "detail": "Generate before LoadModel"}
+            raise FindingError(error(FindingCode.ENGINE_START_FAILED, **values))
         return self._generator.answer(command, emit, is_cancelled)
 
     def close(self) -> None:

@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from app.engine.llama.bindings import Library
-from app.engine.llama.rpc import RpcAddress, add_rpc_servers, resolve, unencrypted_notes
+from app.engine.llama.rpc import add_rpc_servers
+from app.engine.rpc_address import RpcAddress, resolve, unencrypted_notes
 from app.findings import FindingCode, FindingError
 
 

@@ -166,7 +166,7 @@ def test_an_override_that_the_list_cannot_quote_is_refused() -> None:
 def test_quantised_v_without_flash_attention_falls_back_as_a_pair(type_k: str) -> None:
     options, findings = without_impossible_kv(EngineOptions(flash_attn="off", type_k=type_k, type_v="q8_0"))
     assert (options.type_k, options.type_v) == ("f16", "f16")
-    assert [finding.code for finding in findings] == [FindingCode.KV_TYPE_CHANGED]
+    assert [finding.code for finding in findings] == [FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION]
 
 
 @pytest.mark.parametrize("flash_attn", ["auto", "on"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 import threading
 import time
@@ -234,6 +235,31 @@ def test_a_server_with_another_model_is_not_ours(make_rig: MakeRig) -> None:
     assert len(rig.pack.starts()) == 2
 
 
+def test_an_rpc_server_nobody_reaches_is_no_silent_load_without_it(make_rig: MakeRig) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{probe.getsockname()[1]}"
+    rig = make_rig()
+    finding = rig.failing_load(EngineOptions(rpc_servers=(server,)))
+    assert (finding.code, finding.values["server"]) == (FindingCode.RPC_UNREACHABLE, server)
+    assert rig.pack.starts() == []
+
+
+def test_a_public_rpc_server_is_refused(make_rig: MakeRig) -> None:
+    finding = make_rig().failing_load(EngineOptions(rpc_servers=("8.8.8.8:50052",)))
+    assert finding.code is FindingCode.RPC_ADDRESS_REFUSED
+
+
+def test_a_listener_that_speaks_no_rpc_is_named(make_rig: MakeRig) -> None:
+    line = "ggml-rpc.cpp:345: Remote RPC server crashed or returned malformed response"
+    rig = make_rig({"lines": [line], "exit": "SIGABRT"})
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = f"127.0.0.1:{listener.getsockname()[1]}"
+        finding = rig.failing_load(EngineOptions(rpc_servers=(server,)))
+    assert finding.code is FindingCode.RPC_UNREACHABLE
+    assert finding.values == {"server": server, "detail": line}
+
+
 def _kv_types(start: dict[str, Any]) -> tuple[str, str]:
     argv = start["argv"]
     return argv[argv.index("--cache-type-k") + 1], argv[argv.index("--cache-type-v") + 1]
@@ -242,7 +268,7 @@ def _kv_types(start: dict[str, Any]) -> tuple[str, str]:
 def test_quantised_v_never_meets_flash_attention_off(make_rig: MakeRig) -> None:
     rig = make_rig()
     loaded = rig.load(EngineOptions(flash_attn="off", type_k="q8_0", type_v="q8_0"))
-    assert [finding.code for finding in loaded.findings] == [FindingCode.KV_TYPE_CHANGED]
+    assert [finding.code for finding in loaded.findings] == [FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION]
     assert [_kv_types(start) for start in rig.pack.starts()] == [("f16", "f16")]
 
 
@@ -252,7 +278,7 @@ def test_a_model_that_forces_flash_attention_off_is_tried_once_more_with_equal_t
     refusal = {"lines": ["llama_init: V cache quantization requires flash_attn"], "exit": 1}
     rig = make_rig(refusal, {})
     loaded = rig.load(EngineOptions(type_k="q8_0", type_v="q8_0"))
-    assert [finding.code for finding in loaded.findings] == [FindingCode.KV_TYPE_CHANGED]
+    assert [finding.code for finding in loaded.findings] == [FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION]
     assert [_kv_types(start) for start in rig.pack.starts()] == [("q8_0", "q8_0"), ("f16", "f16")]
 
 
