@@ -78,7 +78,9 @@ class BufferUse:
     """Memory an engine took, as its log says.
 
     Attributes:
-        device: The buffer's name in the log, e.g. `CPU_Mapped`, `CPU_REPACK`, `RPC0`.
+        device: The buffer's name in the log, e.g. `CPU_Mapped`, `CPU_REPACK`, `RPC0`. The size of a
+            `_Mapped` one is the span of the file that is mapped: weights inside it that another
+            device holds count in both.
         part: `model`, `kv_cache`, `state`, `compute` or `output`.
     """
 
