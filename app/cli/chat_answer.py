@@ -61,6 +61,8 @@ class Answerer:
                     self.view.pieces(turn.feed(event))
         except KeyboardInterrupt:
             self.view.pieces(turn.cancel())
+        finally:
+            turn.cancel()  # nothing once it is done; else what came is kept, as when nobody reads stdout
         self._conclude(turn, recorder)
 
     def _events(self, history: tuple[ChatMessage, ...]) -> Generator[AnswerEvent, None, None]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.chat_report import ChatReport
-from app.cli.context import UsageError
+from app.cli.inspected import inspect_argument
 from app.engine.packs import choose_engine
 from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity, error
 from app.gguf.facts import ModelFacts
-from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.gguf.inspect_file import InspectedFile
 from app.hardware.detect import detect
 from app.hardware.facts import HardwareFacts
 from app.hardware.host import PsutilHostSource
@@ -22,7 +22,6 @@ from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_offload
 from app.planner.report import budget_from
 
-_USAGE_CODES: Final = (FindingCode.PATH_MISSING, FindingCode.FOLDER_AMBIGUOUS)
 _LOCAL_GPU_CODES: Final = (
     FindingCode.NO_GPU_IN_PLAN,
     FindingCode.LAYERS_IN_RAM,
@@ -70,10 +69,7 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     """
     texts = report.context.texts
     path = request.path or require_default_model()
-    inspected = inspect_path(path)
-    for finding in inspected.findings:
-        if finding.code in _USAGE_CODES:
-            raise UsageError(texts.finding(finding).message)
+    inspected = inspect_argument(str(path), texts)
     findings = _chat_findings(inspected)
     report.add(findings)
     if any(finding.severity is Severity.ERROR for finding in findings):

@@ -14,6 +14,13 @@ from app.cli.main import EXIT_INTERRUPTED
 _QUIT: Final = ("/quit", "/exit")
 _NEW: Final = "/new"
 
+_LINE_EDITING: Final = (
+    "tab: self-insert",  # no file names in a conversation
+    "set convert-meta off",  # Chinese arrives whole under a locale that is missing, too
+    "set input-meta on",
+    "set output-meta on",
+)
+
 
 def talk(answerer: Answerer, store: ConversationStore | None) -> int:
     """Take questions until `/quit`, the end of the input or a second Ctrl+C; return the exit status."""
@@ -55,5 +62,11 @@ def _read_line(context: CliContext) -> str | None:
 
 
 def _enable_line_editing() -> None:
-    with contextlib.suppress(ImportError):  # Windows consoles edit lines themselves
-        __import__("readline")
+    """Let lines be edited where the terminal does not do that itself (Windows consoles do)."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(ImportError):
+        import readline
+
+        for setting in _LINE_EDITING:
+            readline.parse_and_bind(setting)
