@@ -76,8 +76,15 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one sentence instead of a usage text."""
 
     def __init__(self, texts: Texts, **kwargs: object) -> None:
-        super().__init__(**kwargs)  # type: ignore[arg-type]  # passed through unseen
+        super().__init__(**kwargs, add_help=False)  # type: ignore[arg-type]  # passed through unseen
         self._texts = texts
+        self._positionals.title = texts.text("cli.arguments.title")
+        self._optionals.title = texts.text("cli.options.title")
+        self.add_argument("-h", "--help", action="help", help=texts.text("cli.help.help"))
+
+    def format_help(self) -> str:
+        # argparse has no port for its own words but gettext's process-wide catalogue
+        return super().format_help().replace("usage: ", self._texts.text("cli.usage.title") + " ", 1)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(self._texts.text("cli.bad_usage", detail=message))
