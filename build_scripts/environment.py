@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from build_scripts.debian import install_system_packages, is_debian_root
-from build_scripts.steps import EXIT_USAGE, ROOT, Progress, SetupError, require_space, run_logged
+from build_scripts.steps import CACHE, EXIT_USAGE, ROOT, Progress, SetupError, require_space, run_logged
 from build_scripts.words import say
 
 VENV: Final = ROOT / ".venv"
 STAMPS: Final = VENV / "moxie-stamps.json"
+PIP_CACHE: Final = CACHE / "pip"
 NEEDED_MB: Final = 900
 """Packages and downloads of a first start, with room to unpack."""
 
@@ -51,7 +52,8 @@ def pip(*arguments: str | Path, env: dict[str, str] | None = None, log: Path | N
     Raises:
         SetupError: pip failed.
     """
-    command = [venv_python(), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+    options: list[str | Path] = ["--disable-pip-version-check", "--no-input", "--cache-dir", PIP_CACHE]
+    command = [venv_python(), "-m", "pip", *options, *arguments]
     if log is None:
         run_logged(command, env=env)
     else:
