@@ -118,7 +118,8 @@ class LlamaServerBackend:
     def generate(self, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
         """Stream one chat completion."""
         if self._child is None:
-            raise RuntimeError("generate before load")
+            values = {"engine": ENGINE_NAME, "detail": "Generate before LoadModel"}
+            raise FindingError(error(FindingCode.ENGINE_START_FAILED, **values))
         return answer(self._child, command, emit, is_cancelled)
 
     def close(self) -> None:
@@ -204,6 +205,7 @@ class LlamaServerBackend:
 
     def _loaded(self, child: ServerChild, options: EngineOptions, findings: tuple[Finding, ...]) -> Loaded:
         props, slots = self._ask(child, "/props"), self._ask(child, "/slots")
+        child.settle()
         lines = child.lines
         return Loaded(
             read_applied(lines, props, options),

@@ -32,6 +32,8 @@ PHASES: Final = (
 _LINE_LIMIT_BYTES: Final = 16_384
 _KEY_BYTES: Final = 32
 _END_SECONDS: Final = 0.5
+_SETTLE_SECONDS: Final = 0.05
+_SETTLE_LIMIT_SECONDS: Final = 1.0
 
 ArgumentsFor = Callable[[int, str], Sequence[str]]
 """Port and key file's name -> arguments."""
@@ -100,6 +102,12 @@ class ServerChild:
             return None
         self._reader.join(_END_SECONDS)
         return code
+
+    def settle(self) -> None:
+        """Wait until its log has caught up with its answers: no new line for a moment."""
+        deadline = time.monotonic() + _SETTLE_LIMIT_SECONDS
+        while self.seconds_silent < _SETTLE_SECONDS and time.monotonic() < deadline:
+            self.wait(_SETTLE_SECONDS)
 
     def forget_key_file(self) -> None:
         """Delete the file with the key: the server has read it once it listens."""

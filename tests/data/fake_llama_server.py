@@ -44,7 +44,9 @@ def next_start(scenario: list[dict[str, Any]]) -> dict[str, Any]:
         "key": key,
         "key_mode": mode,
     }
-    (STARTS / f"{number}.json").write_text(json.dumps(facts), encoding="utf-8")
+    part = STARTS / f"{number}.part"  # a reader must never see half of it
+    part.write_text(json.dumps(facts), encoding="utf-8")
+    part.rename(STARTS / f"{number}.json")
     return scenario[min(number, len(scenario) - 1)] | {"key": key}
 
 

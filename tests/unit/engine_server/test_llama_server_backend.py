@@ -421,6 +421,10 @@ def test_a_server_has_no_dry_run(make_rig: MakeRig) -> None:
     assert caught.value.finding.code is FindingCode.ENGINE_CHECK_UNAVAILABLE
 
 
+def test_nothing_is_answered_before_a_load(make_rig: MakeRig) -> None:
+    assert make_rig().failing_answer().code is FindingCode.ENGINE_START_FAILED
+
+
 def test_a_second_load_ends_the_first_engine(make_rig: MakeRig) -> None:
     rig = make_rig()
     rig.load()
