@@ -76,7 +76,9 @@ def test_a_known_failure_gets_its_own_sentence(output: str, key: str, tmp_path: 
 def test_an_unknown_failure_shows_its_last_line_and_the_log(tmp_path: Path) -> None:
     log = tmp_path / "setup.log"
     with pytest.raises(SetupError) as caught:
-        steps.run_logged([sys.executable, "-c", "print('first'); raise SystemExit('the reason')"], log=log)
+        steps.run_logged(
+            [sys.executable, "-c", "print('first', flush=True); raise SystemExit('the reason')"], log=log
+        )
     assert "the reason" in str(caught.value)
     assert str(log) in str(caught.value)
     assert "first" in log.read_text(encoding="utf-8")

@@ -183,7 +183,9 @@ def test_foreign_bytes_end_in_the_one_error(tmp_path: Path, data: st.DataObject)
         content[data.draw(st.integers(0, len(content) // 8))] = data.draw(st.integers(0, 255))
     file = tmp_path / "foreign.gguf"
     file.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    target = tmp_path / "out.gguf"
+    target.unlink(missing_ok=True)
     try:
-        upcycle(file, tmp_path / "out.gguf", UpcycleOptions(experts=2, used=1))
+        upcycle(file, target, UpcycleOptions(experts=2, used=1))
     except UpcycleError:
-        assert not (tmp_path / "out.gguf").exists()
+        assert not target.exists()
