@@ -86,6 +86,7 @@ class LlamaServerBackend:
         Args:
             on_line: Gets every line the engine prints; None passes them on to stderr.
         """
+        self._name = pack_folder.name
         self._executable = server_executable(pack_folder)
         self._limits = limits or Limits()
         self._on_line = on_line or _to_stderr
@@ -154,10 +155,6 @@ class LlamaServerBackend:
                 if not is_ready:
                     child.stop()
         raise AssertionError("the last attempt returns or raises")
-
-    @property
-    def _name(self) -> str:
-        return self._executable.parent.name
 
     def _wait_until_ready(
         self, child: ServerChild, emit: Emit, is_cancelled: IsCancelled, options: EngineOptions

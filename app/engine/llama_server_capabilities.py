@@ -19,6 +19,8 @@ from app.findings import FindingCode, FindingError, error
 ASK_SECONDS: Final = 30.0
 """Limit for one question. Drivers wake up meanwhile: Vulkan takes seconds on a cold machine."""
 
+SERVER_NAME: Final = "llama-server.exe" if sys.platform == "win32" else "llama-server"
+
 _SWITCH = re.compile(r"-{1,2}[A-Za-z][\w.-]*")
 _INDENT_OF_DESCRIPTIONS: Final = 5
 _DEVICE = re.compile(
@@ -96,8 +98,9 @@ def parse_devices(text: str) -> tuple[DeviceInfo, ...]:
 
 
 def server_executable(pack_folder: Path) -> Path:
-    """Return the pack's server for this system, whether it exists or not."""
-    return pack_folder / ("llama-server.exe" if sys.platform == "win32" else "llama-server")
+    """Return the pack's server for this system, in the folder or its `bin`, whether it exists or not."""
+    beside, below = pack_folder / SERVER_NAME, pack_folder / "bin" / SERVER_NAME
+    return below if below.is_file() and not beside.is_file() else beside
 
 
 @cache

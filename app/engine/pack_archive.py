@@ -18,6 +18,7 @@ SIZE_LIMIT_BYTES: Final = 8 * 1024**3
 
 _UNSAFE_CHARACTERS: Final = re.compile(r'[\\:*?"<>|\x00-\x1f]')
 _LICENCE: Final = re.compile(r"licen[cs]e|copying|notice|copyright|terms", re.IGNORECASE)
+_LIBRARY_FOLDERS: Final = ("lib", "lib64")
 _EXECUTABLE: Final = re.compile(r"(llama|ggml|rpc)[\w-]*")
 
 BROKEN_ARCHIVE: Final = (
@@ -105,14 +106,18 @@ def zip_members(source: Path, archive: zipfile.ZipFile) -> tuple[Member, ...]:
 def server_members(members: Sequence[Member], server_name: str) -> Iterator[tuple[PurePosixPath, Member]]:
     """Yield what a pack keeps, with its path in the pack: the server's folder, and licences from elsewhere.
 
-    The shallowest server counts. Yields nothing when there is none.
+    The shallowest server counts. A `bin` brings the `lib` beside it along, where its libraries are.
+    Yields nothing when there is no server.
     """
     servers = [member.path for member in members if member.path.name == server_name]
     if not servers:
         return
-    root = min(servers, key=lambda path: (len(path.parts), str(path))).parent
+    folder = min(servers, key=lambda path: (len(path.parts), str(path))).parent
+    libraries = [folder.with_name(name) for name in _LIBRARY_FOLDERS] if folder.name == "bin" else []
+    has_libraries = any(member.path.is_relative_to(lib) for member in members for lib in libraries)
+    root = folder.parent if has_libraries else folder
     for member in members:
-        if member.path.is_relative_to(root):
+        if any(member.path.is_relative_to(kept) for kept in (folder, *libraries)):
             yield member.path.relative_to(root), member
         elif member.is_licence:
             yield PurePosixPath("licenses", "-".join(member.path.parts)), member

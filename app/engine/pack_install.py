@@ -11,7 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from app.engine.llama_server_capabilities import read_devices, read_version, server_executable
+from app.engine.llama_server_capabilities import (
+    SERVER_NAME,
+    read_devices,
+    read_version,
+    server_executable,
+)
 from app.engine.pack_archive import (
     BROKEN_ARCHIVE,
     Member,
@@ -85,15 +90,10 @@ def verify_pack(entry: EngineEntry) -> tuple[Finding, ...]:
 def _fill(source: Path, partial: Path) -> dict[str, str]:
     try:
         with _members(source) as members:
-            kept = list(server_members(members, server_executable(partial).name))
+            kept = list(server_members(members, SERVER_NAME))
             if not kept:
-                raise FindingError(
-                    error(
-                        FindingCode.PACK_WITHOUT_SERVER,
-                        path=str(source),
-                        server=server_executable(partial).name,
-                    )
-                )
+                values = {"path": str(source), "server": SERVER_NAME}
+                raise FindingError(error(FindingCode.PACK_WITHOUT_SERVER, **values))
             return {str(path): _copy(source, member, partial, path) for path, member in kept}
     except BROKEN_ARCHIVE as reason:
         raise refuse(source, "damaged", str(reason)) from reason

@@ -93,6 +93,19 @@ def test_a_wheels_name_loses_its_tags(tmp_path: Path) -> None:
     assert add_pack(wheel).name == "skulk_vulkan-0.1.0-2"
 
 
+def test_a_bin_brings_the_lib_beside_it_along(tmp_path: Path) -> None:
+    source = _source(tmp_path)
+    (source / "build" / "lib").mkdir()
+    (source / "build" / "lib" / "liby.so").write_bytes(b"lib")
+    (source / "build" / "share").mkdir()
+    (source / "build" / "share" / "page.html").write_bytes(b"no")
+    folder = add_pack(source, "p").spec.pack_folder
+    assert folder is not None
+    assert sorted(p.name for p in folder.iterdir()) == ["bin", "lib", "licenses", "pack.json"]
+    assert (folder / "lib" / "liby.so").is_file() and (folder / "bin" / "libx.so").is_file()
+    assert find_engine("p").build == "9.9 (build 1, commit abc)"
+
+
 def test_links_to_libraries_become_files(tmp_path: Path) -> None:
     source = _source(tmp_path)
     (source / "build" / "bin" / "libx.so.1").symlink_to("libx.so")
