@@ -12,7 +12,9 @@ import pytest
 
 from app.chat.conversation import MessageState
 from app.chat.store import ConversationStore
+from app.gguf.inspect_file import inspect_path
 from app.paths import source_root
+from tests.rpc_server import pack_rpc_server, worker_rpc_server
 
 QUESTION = "What is the capital of France? Answer in one sentence."
 TIMEOUT_SECONDS = 240
@@ -86,3 +88,21 @@ def test_a_real_engine_killed_in_mid_answer_leaves_the_partial_answer(
     answer = conversation.messages[-1]
     assert answer.state is MessageState.FAILED
     assert f"{answer.content}\n" == seen + rest
+
+
+@pytest.fixture
+def rpc_server(engine: str, engine_pack: Path) -> Iterator[str]:
+    """The processor once more, as a device of its own, served by the same engine build."""
+    with worker_rpc_server() if engine == "worker" else pack_rpc_server(engine_pack) as server:
+        yield server
+
+
+def test_experts_leave_a_device_when_they_are_wished_in_ram(
+    moe_model: Path, engine: str, rpc_server: str
+) -> None:
+    routed = inspect_path(moe_model).facts.routed_expert_bytes
+    ask = ("--prompt", QUESTION, "--max-tokens", "8", "--no-repack", "--rpc", rpc_server, "--moe")
+    off, everything = (document(moe_model, engine, *ask, moe) for moe in ("off", "all"))
+    on_device = [answer["buffer_parts"]["RPC0"]["model"] for answer in (off, everything)]
+    assert on_device[0] - on_device[1] == pytest.approx(routed, rel=0.01)
+    assert off["text"] == everything["text"]
