@@ -1,0 +1,1 @@
+"""Charts over time; the only importer of pyqtgraph."""

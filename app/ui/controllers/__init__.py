@@ -1,0 +1,1 @@
+"""What stands between views and core: turns intents into work and results into facts for views."""

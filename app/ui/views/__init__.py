@@ -1,0 +1,1 @@
+"""What a person sees and touches: views show facts and ask through signals."""

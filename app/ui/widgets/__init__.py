@@ -1,0 +1,1 @@
+"""Building blocks of every view; they know no engine, file or setting."""
