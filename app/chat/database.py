@@ -10,14 +10,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from app.chat.schema import SchemaTooNewError, migrate
+from app.chat.schema import TABLES, SchemaTooNewError, migrate
 from app.findings import Finding, FindingCode, FindingError, error, warning
 
 BUSY_SECONDS: Final = 5.0
 """How long a writer waits for another program."""
 
 _HARDLY_FREE_BYTES: Final = 64 * 1024
-_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""`SQLITE_ERROR` as well: our own queries are right, so it is the schema that is not ours any more."""
 
 
 class ChatDatabase:
@@ -42,7 +43,7 @@ class ChatDatabase:
         with self._translated():
             try:
                 self._connection = _opened(file)
-            except sqlite3.DatabaseError as reason:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as reason:
                 if _primary_code(reason) not in _DAMAGE:
                     raise
                 self.findings = (_set_aside(file),)
@@ -82,7 +83,7 @@ class ChatDatabase:
         except SchemaTooNewError as reason:
             too_new = error(FindingCode.STORE_TOO_NEW, path=str(self._file), version=reason.version)
             raise FindingError(too_new) from reason
-        except sqlite3.DatabaseError as reason:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as reason:
             code = _primary_code(reason)
             if code is None:
                 raise
@@ -101,6 +102,8 @@ def _opened(file: Path) -> sqlite3.Connection:
         if verdict != "ok":
             raise _damaged(str(verdict))
         migrate(connection)
+        for table in TABLES:
+            connection.execute(f"SELECT * FROM {table} LIMIT 0")
         connection.execute("BEGIN IMMEDIATE")  # says at once when the file cannot be written
         connection.execute("ROLLBACK")
     except BaseException:
@@ -128,8 +131,13 @@ def _damaged(verdict: str) -> sqlite3.DatabaseError:
     return reason
 
 
-def _primary_code(reason: sqlite3.Error) -> int | None:
-    """Return SQLite's result code without its extension; None when the error is Python's own."""
+def _primary_code(reason: sqlite3.Error | UnicodeDecodeError) -> int | None:
+    """Return SQLite's result code without its extension; None when the error is Python's own.
+
+    Python cannot even raise an error whose message quotes damaged text: that is damage, too.
+    """
+    if isinstance(reason, UnicodeDecodeError):
+        return sqlite3.SQLITE_CORRUPT
     code: int | None = getattr(reason, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 

@@ -22,6 +22,9 @@ MESSAGE: Final = "<|message|>"
 MESSAGE_ENDS: Final = ("<|end|>", "<|return|>", "<|call|>")
 """gpt-oss: `<|start|>ROLE<|channel|>NAME<|message|>TEXT<|end|>`; the prompt has the first `<|start|>ROLE`."""
 
+NEXT_MESSAGE: Final = f"{START}assistant{CHANNEL}"
+"""Ends a message by itself: engines that hide `<|end|>` still print this."""
+
 _INVISIBLE: Final = "\u200b\ufeff"
 _OPENED_IN_PROMPT: Final = re.compile(
     "add_generation_prompt.*?(" + "|".join(re.escape(opener) for opener in OPENERS) + r")(?:\\n|\s)*['\"{]",

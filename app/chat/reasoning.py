@@ -9,6 +9,7 @@ from app.chat.marks import (
     CLOSERS,
     MESSAGE,
     MESSAGE_ENDS,
+    NEXT_MESSAGE,
     OPENERS,
     START,
     TAG_PAIRS,
@@ -204,12 +205,15 @@ class ReasoningSplitter:
 
     def _channel_answer(self) -> bool:
         """An end mark ends the answer only before another message or at the end of the stream."""
-        found = first_mark(self._held, MESSAGE_ENDS)
+        marks = (*MESSAGE_ENDS, NEXT_MESSAGE)
+        found = first_mark(self._held, marks)
         if found is None:
-            return self._show_safe(PieceKind.ANSWER, MESSAGE_ENDS)
+            return self._show_safe(PieceKind.ANSWER, marks)
         position, mark = found
         self._show(PieceKind.ANSWER, self._held[:position])
         self._held = self._held[position:]
+        if mark == NEXT_MESSAGE:
+            return self._go(_State.BETWEEN_CHANNELS, self._held)
         if _is_message_end(self._held):
             return False
         if without_space(self._held[len(mark) :]).startswith(START):

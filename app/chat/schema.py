@@ -33,6 +33,8 @@ MIGRATIONS: Final = (
 )
 """Step N leads from `user_version` N to N + 1. Kept for ever: add steps, never change one."""
 
+TABLES: Final = ("conversations", "messages")
+
 
 class SchemaTooNewError(Exception):
     """A newer version of the program wrote this database."""

@@ -159,9 +159,9 @@ def _message(row: tuple[Any, ...]) -> Message:
     return Message(
         message_id,
         parent_id,
-        role,
-        content,
-        reasoning,
+        str(role),
+        str(content),  # damage can make a number of it, and a number has no text methods
+        str(reasoning),
         _state(state),
         finish_reason,
         _timings(timings),

@@ -165,6 +165,6 @@ def _store(request: ChatRequest, report: ChatReport) -> Iterator[ConversationSto
 
 
 def _opener(launch: Launch) -> str | None:
-    """Return the reasoning tag the prompt ends with; a server takes it into account by itself."""
-    is_raw = launch.spec.backend is BackendKind.LLAMA
-    return opener_in_template(launch.facts.chat_template) if is_raw else None
+    """Return the reasoning tag the prompt ends with; the echo engine has no prompt."""
+    has_prompt = launch.spec.backend is not BackendKind.ECHO
+    return opener_in_template(launch.facts.chat_template) if has_prompt else None

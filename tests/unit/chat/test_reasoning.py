@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chat.marks import CLOSERS, MESSAGE_ENDS, OPENERS, opener_in_template
+from app.chat.marks import CLOSERS, MESSAGE_ENDS, NEXT_MESSAGE, OPENERS, opener_in_template
 from app.chat.reasoning import Piece, PieceKind, ReasoningSplitter
 
 CUTS = (1, 2, 3, 5, 10_000)
@@ -54,6 +54,12 @@ STREAMS = {
         "<|start|>assistant<|channel|>final<|message|>A",
         "R",
         "PA",
+    ),
+    "channels without their hidden end marks": (
+        "<|channel|>analysis<|message|>R<|start|>assistant<|channel|>commentary<|message|>P"
+        "<|start|>assistant<|channel|>final<|message|>A <|start|>",
+        "R",
+        "PA <|start|>",
     ),
     "a tool call is no answer": (
         "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>",
@@ -158,7 +164,9 @@ def test_a_template_that_opens_a_block_is_recognised() -> None:
     assert [opener_in_template(template) for template in (hybrid, history_only, "", None)] == [None] * 4
 
 
-MARKS = st.sampled_from((*OPENERS, *CLOSERS, *MESSAGE_ENDS, "<|channel|>", "<|start|>", "<|message|>"))
+MARKS = st.sampled_from(
+    (*OPENERS, *CLOSERS, *MESSAGE_ENDS, NEXT_MESSAGE, "<|channel|>", "<|start|>", "<|message|>")
+)
 TEXTS = st.text(alphabet="ab<>/`|[ \n\u00a0think", max_size=6)
 STREAM = st.lists(st.one_of(MARKS, TEXTS), max_size=10).map("".join)
 

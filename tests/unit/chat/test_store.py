@@ -260,7 +260,7 @@ def test_a_killed_writer_loses_nothing_it_had_saved(file: Path) -> None:
     assert answer.state is MessageState.PARTIAL
 
 
-@pytest.mark.parametrize("damage", ["garbage", "page", "cut"])
+@pytest.mark.parametrize("damage", ["garbage", "page", "cut", "schema"])
 def test_a_damaged_database_is_set_aside_and_a_new_one_begun(file: Path, damage: str) -> None:
     store = ConversationStore(file)
     conversation_id = store.create("old")
@@ -272,6 +272,8 @@ def test_a_damaged_database_is_set_aside_and_a_new_one_begun(file: Path, damage:
         content[:] = b"<html>not a database</html>" * 500
     elif damage == "page":
         content[4096:16384] = b"\xff" * 12288
+    elif damage == "schema":  # SQLite's complaint quotes it, and Python cannot decode the complaint
+        content[:] = content.replace(b"CREATE TABLE messages", b"CREATE \xfc\xfcBLE messages")
     else:
         del content[len(content) // 2 :]
     file.write_bytes(content)
