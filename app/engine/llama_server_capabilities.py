@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -146,24 +147,32 @@ def ask(executable: Path, arguments: Iterable[str]) -> str:
         FindingError: it is missing, cannot start, fails, or gives no answer in time.
     """
     argv = [str(executable), *arguments]
-    streams = ChildStreams(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    # a file: a pipe would stay open as long as any helper process the executable leaves behind
+    with tempfile.TemporaryFile() as output:
+        return_code = _run(argv, ChildStreams(stdout=output, stderr=subprocess.STDOUT))
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if return_code:
+        raise FindingError(explain_exit(return_code, text.splitlines(), "start"))
+    return text
+
+
+def _run(argv: Sequence[str], streams: ChildStreams) -> int:
     try:
         child = start_child(argv, env=engine_environment(os.environ), streams=streams, die_with_parent=True)
     except OSError as reason:
+        engine = Path(argv[0]).parent.name
         raise FindingError(
-            error(FindingCode.ENGINE_START_FAILED, engine=executable.parent.name, detail=str(reason))
+            error(FindingCode.ENGINE_START_FAILED, engine=engine, detail=str(reason))
         ) from reason
-    with child:
-        try:
-            output = child.communicate(timeout=ASK_SECONDS)[0].decode(errors="replace")
-        except subprocess.TimeoutExpired as reason:
-            kill_child(child)
-            raise FindingError(
-                error(FindingCode.ENGINE_TIMED_OUT, seconds=ASK_SECONDS, during="start")
-            ) from reason
-    if child.returncode:
-        raise FindingError(explain_exit(child.returncode, output.splitlines(), "start"))
-    return output
+    try:
+        return child.wait(ASK_SECONDS)
+    except subprocess.TimeoutExpired as reason:
+        kill_child(child)
+        child.wait()
+        raise FindingError(
+            error(FindingCode.ENGINE_TIMED_OUT, seconds=ASK_SECONDS, during="start")
+        ) from reason
 
 
 def _spellings(line: str) -> tuple[list[str], str]:
