@@ -27,13 +27,19 @@ NEXT_MESSAGE: Final = f"{START}assistant{CHANNEL}"
 
 _INVISIBLE: Final = "\u200b\ufeff"
 _OPENED_IN_PROMPT: Final = re.compile(
-    "add_generation_prompt.*?(" + "|".join(re.escape(opener) for opener in OPENERS) + r")(?:\\n|\s)*['\"{]",
+    r"add_generation_prompt[^%]*%\}(?:(?!\{%).)*?("
+    + "|".join(re.escape(opener) for opener in OPENERS)
+    + r")(?:\\n|\s)*['\"{]",
     re.DOTALL,
 )
 
 
 def opener_in_template(chat_template: str | None) -> str | None:
-    """Return the opener a chat template puts at the end of the prompt, so that the stream lacks it."""
+    """Return the opener a chat template always puts at the end of the prompt, so that the stream lacks it.
+
+    None when it hangs on another condition: guessing wrong would show a whole answer as reasoning, while
+    not guessing costs a `MOVED` at worst.
+    """
     found = _OPENED_IN_PROMPT.search(chat_template or "")
     return found.group(1) if found else None
 

@@ -156,12 +156,17 @@ def test_a_template_that_opens_a_block_is_recognised() -> None:
         "{% if add_generation_prompt %}{{ 'assistant\\n' }}{% if not thinking %}"
         "{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"
     )
+    asked_for = (
+        "{% if add_generation_prompt %}{{ 'assistant\\n' }}{% if thinking %}{{ '<think>' }}"
+        "{% else %}{{ '</think>' }}{% endif %}{% endif %}"
+    )
     history_only = (
         "{{ message.content.split('</think>')[-1] }}{% if add_generation_prompt %}{{ 'x' }}{% endif %}"
     )
     assert opener_in_template(qwen) == "<think>"
     assert opener_in_template(deepseek) == "<think>"
-    assert [opener_in_template(template) for template in (hybrid, history_only, "", None)] == [None] * 4
+    for template in (hybrid, asked_for, history_only, "", None):
+        assert opener_in_template(template) is None
 
 
 MARKS = st.sampled_from(
