@@ -189,14 +189,16 @@ def test_an_engine_that_dies_in_mid_answer_is_a_finding(
 ) -> None:
     chat.load(moe_model, _options())
     pid = _server_pid(chat)
+    killed: list[int] = []
 
-    def kill_at_the_third_token() -> bool:
-        if len([event for event in chat.events if isinstance(event, Token)]) == 3:
+    def kill_in_mid_answer() -> bool:
+        if not killed and len([event for event in chat.events if isinstance(event, Token)]) >= 3:
+            killed.append(pid)
             os.kill(pid, signal.Signals[how])
         return False
 
     with pytest.raises(FindingError) as caught:
-        chat.ask("Tell me a very long story.", SamplingOptions(seed=1), kill_at_the_third_token)
+        chat.ask("Tell me a very long story.", SamplingOptions(seed=1), kill_in_mid_answer)
     assert caught.value.finding.code is code
     assert chat.text
 
