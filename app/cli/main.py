@@ -10,9 +10,10 @@ from typing import Final, NoReturn
 
 from app import __version__
 from app.cli.context import EXIT_FAILED, EXIT_USAGE, CliContext, UsageError, default_context
-from app.findings import FindingError
+from app.files import storage_code
+from app.findings import Finding, FindingError, Severity, error
 from app.paths import settings_file
-from app.settings import load_settings
+from app.settings import Settings, load_settings
 from app.texts import LANGUAGES, Texts, system_language
 
 SUBCOMMANDS: Final = ("inspect", "plan", "doctor", "chat", "engines", "selftest")
@@ -24,9 +25,12 @@ EXIT_INTERRUPTED: Final = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    settings, findings = load_settings(settings_file())
+    settings, findings = _settings()
     language = _asked_language(arguments) or settings.language or system_language()
     context = default_context(Texts(language), settings)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        context.print_findings(findings, to_err=True)
+        return EXIT_FAILED
     context.print_findings(findings, to_err=True)
     try:
         args = _parser(context.texts, arguments).parse_args(arguments)
@@ -43,6 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_went_away(context)
     return status
+
+
+def _settings() -> tuple[Settings, tuple[Finding, ...]]:
+    try:
+        return load_settings(settings_file())
+    except OSError as reason:
+        finding = error(storage_code(reason), path=reason.filename, detail=reason.strerror)
+        return Settings(), (finding,)
 
 
 def _module(name: str) -> ModuleType:

@@ -59,3 +59,14 @@ def test_the_program_starts_as_a_module() -> None:
     )
     assert done.returncode == 0
     assert done.stdout.startswith("Moxie ")
+
+
+def test_a_data_folder_that_cannot_be_made_is_a_finding_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("MOXIE_HOME", str(tmp_path / "file" / "home"))
+    assert main(["doctor"]) == 1
+    printed = capsys.readouterr()
+    assert str(tmp_path / "file") in printed.err
+    assert len(printed.err.splitlines()) == 1
