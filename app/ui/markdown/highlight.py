@@ -1,0 +1,53 @@
+"""Which parts of a piece of code get which colour."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Keyword, Name, Operator, String, Token, _TokenType
+from pygments.util import ClassNotFound
+
+COLORED_CODE_MAX: Final = 60_000
+"""Characters; longer code is shown in one colour."""
+
+_LINE_MAX: Final = 2_000
+"""Characters; some lexers take a time that grows with the square of a line."""
+
+_COLORS: Final = (
+    (Comment, "code_comment"),
+    (Keyword, "code_keyword"),
+    (Operator.Word, "code_keyword"),
+    (String, "code_string"),
+    (Name.Function, "code_name"),
+    (Name.Class, "code_name"),
+    (Name.Tag, "code_name"),
+    (Name.Decorator, "code_name"),
+    (Name.Attribute, "code_name"),
+)
+
+
+def colored(language: str, code: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, length, palette colour) of what is not plain text, in order.
+
+    Lazy, so that a long text can be coloured in steps. Nothing for a language nobody knows.
+    """
+    if (
+        not language
+        or len(code) > COLORED_CODE_MAX
+        or any(len(line) > _LINE_MAX for line in code.split("\n"))
+    ):
+        return
+    try:
+        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return
+    for start, kind, text in lexer.get_tokens_unprocessed(code):
+        color = _color(kind)
+        if color and text:
+            yield start, len(text), color
+
+
+def _color(kind: _TokenType) -> str | None:
+    if kind is Token.Text:
+        return None
+    return next((color for parent, color in _COLORS if kind in parent), None)
