@@ -1,7 +1,7 @@
 """All sources -> HardwareFacts and findings, each probe with its own thread and time limit."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from app.findings import Finding, FindingCode, note, warning
@@ -19,6 +19,31 @@ ALMOST_FULL_BYTES: Final = 10 * 1024**3
 T = TypeVar("T")
 
 
+class Detection:
+    """One look at the whole machine that is under way: its probes run since it was made."""
+
+    def __init__(self, gpu_source: GpuSource, host_source: HostSource) -> None:
+        self._started = time.monotonic()
+        self._host = Probe("host", host_source.host)
+        self._driver = Probe("driver", gpu_source.driver)
+        self._gpus = Probe("gpus", gpu_source.gpus)
+
+    def facts(self, timeout_seconds: float) -> HardwareFacts:
+        """Return what is known this long after the beginning; waits only for what is missing.
+
+        May be asked again: a probe that was `PROBE_TIMED_OUT` can have answered by then.
+        """
+        look = _Look(timeout_seconds, self._started)
+        host = look.value(self._host)
+        driver = look.value(self._driver)
+        gpus = look.value(self._gpus)
+        if gpus == () or look.has(FindingCode.NVIDIA_DRIVER_MISSING):
+            look.add(note(FindingCode.GPU_NOT_FOUND))
+        if host is not None:
+            look.extend(_full_disks(host.disks))
+        return HardwareFacts(host, driver, discrete_first(gpus or ()), look.findings())
+
+
 def detect(
     gpu_source: GpuSource,
     host_source: HostSource,
@@ -26,18 +51,7 @@ def detect(
     probe_timeout_seconds: float = PROBE_TIMEOUT_SECONDS,
 ) -> HardwareFacts:
     """Look at the whole machine once. Takes as long as the slowest probe, at most the time limit."""
-    look = _Look(probe_timeout_seconds)
-    host_probe = Probe("host", host_source.host)
-    driver_probe = Probe("driver", gpu_source.driver)
-    gpus_probe = Probe("gpus", gpu_source.gpus)
-    host = look.value(host_probe)
-    driver = look.value(driver_probe)
-    gpus = look.value(gpus_probe)
-    if gpus == () or look.has(FindingCode.NVIDIA_DRIVER_MISSING):
-        look.add(note(FindingCode.GPU_NOT_FOUND))
-    if host is not None:
-        look.extend(_full_disks(host.disks))
-    return HardwareFacts(host, driver, discrete_first(gpus or ()), look.findings())
+    return Detection(gpu_source, host_source).facts(probe_timeout_seconds)
 
 
 def discrete_first(gpus: Iterable[GpuInfo]) -> tuple[GpuInfo, ...]:
@@ -48,14 +62,13 @@ def discrete_first(gpus: Iterable[GpuInfo]) -> tuple[GpuInfo, ...]:
 class _Look:
     """Collects outcomes under one deadline for all, and says the same thing once."""
 
-    def __init__(self, timeout_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, timeout_seconds: float, started: float) -> None:
         self._timeout_seconds = timeout_seconds
-        self._clock = clock
-        self._deadline = clock() + timeout_seconds
+        self._deadline = started + timeout_seconds
         self._findings: list[Finding] = []
 
     def value(self, probe: Probe[T]) -> T | None:
-        outcome = probe.outcome(self._deadline - self._clock())
+        outcome = probe.outcome(self._deadline - time.monotonic())
         finding = self._judge(probe.name, outcome)
         if finding is not None:
             self.add(finding)

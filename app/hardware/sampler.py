@@ -43,6 +43,7 @@ class TelemetrySampler:
         self._interval_seconds = interval_seconds
         self._timeout_seconds = read_timeout_seconds
         self._stopping = threading.Event()
+        self._woken = threading.Event()
         self._thread: threading.Thread | None = None
         self._host = _Reading("host", host_source.read)
         self._list: Probe[tuple[GpuInfo, ...]] | None = None
@@ -70,9 +71,16 @@ class TelemetrySampler:
             )
             self._thread.start()
 
+    def set_interval(self, seconds: float) -> None:
+        """Take the next sample now, and then one every so many seconds. Any thread."""
+        if seconds != self._interval_seconds:
+            self._interval_seconds = seconds
+            self._woken.set()
+
     def stop(self) -> None:
         """End, and wait for the thread: no sample comes after this. Any thread."""
         self._stopping.set()
+        self._woken.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join(_STOP_TIMEOUT_SECONDS)
@@ -85,7 +93,8 @@ class TelemetrySampler:
                     self._on_sample(sample)
             except Exception:  # noqa: BLE001 the entry of a thread: one bad listener must not end the chart
                 _log.exception("a sample was lost")
-            stopping.wait(self._interval_seconds)
+            self._woken.wait(self._interval_seconds)
+            self._woken.clear()
 
     def _gpu_readings(self) -> dict[int, "_Reading[GpuSample]"]:
         """Return one reading per card: none while the driver has not listed them, or when it cannot."""
