@@ -70,7 +70,7 @@ class EngineOptions:
 
     Attributes:
         n_ctx: Context in tokens; 0 means the model's own.
-        n_batch: Largest logical batch, tokens.
+        n_batch: Largest logical batch, tokens; an engine notices a cancel only between two of them.
         n_ubatch: Largest physical batch, tokens; sizes the compute buffers.
         n_gpu_layers: Layers put on GPU devices; `ALL_LAYERS` for all, 0 for none.
         cpu_moe: Routed experts of all blocks stay in CPU buffers (`--cpu-moe`).
@@ -97,7 +97,7 @@ class EngineOptions:
     """
 
     n_ctx: int = CONTEXT_DEFAULT
-    n_batch: int = 2048
+    n_batch: int = UBATCH_DEFAULT
     n_ubatch: int = UBATCH_DEFAULT
     n_gpu_layers: int = ALL_LAYERS
     cpu_moe: bool = False

@@ -12,10 +12,7 @@ from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity, error
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile
-from app.hardware.detect import detect
-from app.hardware.facts import HardwareFacts
-from app.hardware.host import PsutilHostSource
-from app.hardware.nvml import NvmlSource
+from app.hardware.this_machine import detect_this_machine
 from app.library.default_model import default_model_findings, require_default_model
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
 from app.planner.facts import OffloadPlan, Wishes
@@ -77,7 +74,7 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     if texts.language != "en":
         report.add(default_model_findings(path))
     spec = choose_engine(request.engine, report.context.settings.engine)
-    hardware = detect_hardware()
+    hardware = detect_this_machine()
     # notes about the machine belong to `moxie doctor`; a probe that failed explains a plan without GPU
     report.add(finding for finding in hardware.findings if finding.severity is not Severity.NOTE)
     plan = plan_offload(inspected.facts, budget_from(hardware), request.wishes)
@@ -104,15 +101,6 @@ def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[
         tensor_split=(),
         rpc_servers=rpc_servers,
     )
-
-
-def detect_hardware() -> HardwareFacts:
-    """Look at this machine once."""
-    gpus = NvmlSource()
-    try:
-        return detect(gpus, PsutilHostSource())
-    finally:
-        gpus.close()
 
 
 def _chat_findings(inspected: InspectedFile) -> tuple[Finding, ...]:

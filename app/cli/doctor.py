@@ -8,11 +8,9 @@ from pathlib import Path
 from app.cli.context import EXIT_OK, CliContext, UsageError
 from app.engine.packs import EngineEntry, choose_engine, list_engines
 from app.findings import Finding, FindingError, Severity
-from app.hardware.detect import detect
 from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
-from app.hardware.host import PsutilHostSource
-from app.hardware.nvml import NvmlSource
 from app.hardware.recording import load_recording, save_recording
+from app.hardware.this_machine import detect_this_machine
 from app.texts import NO_VALUE, Texts
 
 
@@ -58,7 +56,7 @@ def _check_paths(args: argparse.Namespace, texts: Texts) -> None:
 
 
 def _look_at_machine(context: CliContext) -> _Diagnosis:
-    facts = detect(NvmlSource(), PsutilHostSource())
+    facts = detect_this_machine()
     chosen = context.settings.engine
     return _Diagnosis(facts, list_engines(chosen), facts.findings + _engine_findings(chosen))
 

@@ -132,26 +132,16 @@ def _size(value: str, texts: Texts) -> int:
 
 def _machine(recording: str | None, texts: Texts) -> HardwareFacts:
     if recording is None:
-        return _this_machine()
+        # imported here: a plan for a recorded machine needs no driver
+        from app.hardware.this_machine import detect_this_machine
+
+        return detect_this_machine()
     from app.hardware.recording import load_recording
 
     try:
         return load_recording(Path(recording))
     except FindingError as reason:
         raise UsageError(texts.finding(reason.finding).message) from reason
-
-
-def _this_machine() -> HardwareFacts:
-    # imported here: a plan for a recorded machine needs no driver
-    from app.hardware.detect import detect
-    from app.hardware.host import PsutilHostSource
-    from app.hardware.nvml import NvmlSource
-
-    gpus = NvmlSource()
-    try:
-        return detect(gpus, PsutilHostSource())
-    finally:
-        gpus.close()
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
