@@ -9,9 +9,9 @@ from app.cli.chat_report import ChatReport
 from app.cli.inspected import inspect_argument
 from app.engine.packs import choose_engine
 from app.engine.spec import EngineSpec
-from app.findings import Finding, FindingCode, Severity, error
+from app.findings import Finding, FindingCode, Severity
 from app.gguf.facts import ModelFacts
-from app.gguf.inspect_file import InspectedFile
+from app.gguf.inspect_file import findings_for_chat
 from app.hardware.this_machine import detect_this_machine
 from app.library.default_model import default_model_findings, require_default_model
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
@@ -67,7 +67,7 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     texts = report.context.texts
     path = request.path or require_default_model()
     inspected = inspect_argument(str(path), texts)
-    findings = _chat_findings(inspected)
+    findings = findings_for_chat(inspected)
     report.add(findings)
     if any(finding.severity is Severity.ERROR for finding in findings):
         return None
@@ -100,16 +100,4 @@ def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[
         offload_kqv=True,
         tensor_split=(),
         rpc_servers=rpc_servers,
-    )
-
-
-def _chat_findings(inspected: InspectedFile) -> tuple[Finding, ...]:
-    """Return the file's findings as they weigh for a chat: what is no chat model stops it."""
-    facts, findings = inspected.facts, inspected.findings
-    if inspected.loadable and not facts.layers:
-        kind = facts.kind.value
-        findings = (*findings, error(FindingCode.NOT_A_CHAT_MODEL, file=facts.path.name, kind=kind))
-    return tuple(
-        replace(finding, severity=Severity.ERROR) if finding.code is FindingCode.NOT_A_CHAT_MODEL else finding
-        for finding in findings
     )

@@ -33,6 +33,18 @@ class InspectedFile:
         return all(finding.severity is not Severity.ERROR for finding in self.findings)
 
 
+def findings_for_chat(inspected: InspectedFile) -> tuple[Finding, ...]:
+    """Return the file's findings as they weigh for a chat: what is no chat model stops it."""
+    facts, findings = inspected.facts, inspected.findings
+    if inspected.loadable and not facts.layers:
+        kind = facts.kind.value
+        findings = (*findings, error(FindingCode.NOT_A_CHAT_MODEL, file=facts.path.name, kind=kind))
+    return tuple(
+        replace(finding, severity=Severity.ERROR) if finding.code is FindingCode.NOT_A_CHAT_MODEL else finding
+        for finding in findings
+    )
+
+
 def inspect_path(path: Path) -> InspectedFile:
     """Return what is at `path`: a model, any part of a split one, a folder with one model, or any other file.
 
