@@ -1,0 +1,121 @@
+"""The machine, for the window: what it has, and what it is doing."""
+
+from typing import Final
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.findings import FindingCode
+from app.hardware.detect import PROBE_TIMEOUT_SECONDS, Detection, detect
+from app.hardware.facts import HardwareFacts, Sample
+from app.hardware.ports import GpuSource, HostSource
+from app.hardware.sampler import INTERVAL_SECONDS, TelemetrySampler
+from app.planner.facts import MemoryBudget
+from app.planner.report import budget_from
+from app.ui.bridge import Bridge
+from app.ui.tasks import Tasks
+
+FIRST_LOOK_SECONDS: Final = 1.2
+"""The hardware card shows what answered by then; what comes later fills in."""
+
+GENERATING_INTERVAL_SECONDS: Final = 0.5
+HIDDEN_INTERVAL_SECONDS: Final = 5.0
+"""While nobody looks: rates are differences, and the next one is not to cover the whole absence."""
+
+
+class MachineController(QObject):
+    """Detects in the background and samples once a second, twice while something is generated.
+
+    Signals:
+        hardware_changed: `HardwareFacts`, first what answered soon, then what came later.
+        sample_taken: a `Sample`.
+    """
+
+    hardware_changed = Signal(object)
+    sample_taken = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        tasks: Tasks,
+        gpu_source: GpuSource,
+        host_source: HostSource,
+        *,
+        first_look_seconds: float = FIRST_LOOK_SECONDS,
+    ) -> None:
+        """Start nothing yet. Who made the sources closes them, after `stop`."""
+        super().__init__()
+        self._tasks = tasks
+        self._gpu_source = gpu_source
+        self._host_source = host_source
+        self._first_look_seconds = first_look_seconds
+        self._sampler = TelemetrySampler(gpu_source, host_source, bridge.post_sample)
+        self._hardware: HardwareFacts | None = None
+        self._last_sample: Sample | None = None
+        self._is_active = True
+        self._is_generating = False
+        self._is_stopped = False
+        bridge.sample_taken.connect(self._on_sample)
+
+    @property
+    def hardware(self) -> HardwareFacts | None:
+        """What the machine has; None before the first look."""
+        return self._hardware
+
+    @property
+    def last_sample(self) -> Sample | None:
+        """The newest sample; None before the first."""
+        return self._last_sample
+
+    def start(self) -> None:
+        """Look at the machine and begin to sample."""
+        self._is_stopped = False
+        self._tasks.run_in_background(self._first_look, self._on_first_look)
+        self._sampler.start()
+
+    def stop(self) -> None:
+        """End the sampler; no sample comes after this."""
+        self._is_stopped = True
+        self._sampler.stop()
+
+    def set_active(self, is_active: bool) -> None:
+        """Say whether the window can be seen."""
+        self._is_active = is_active
+        self._set_pace()
+
+    def set_generating(self, is_generating: bool) -> None:
+        """Say whether an answer is being generated."""
+        self._is_generating = is_generating
+        self._set_pace()
+
+    def budget(self) -> MemoryBudget:
+        """Return what a model may take, by the last look at the machine."""
+        return budget_from(self._hardware or HardwareFacts(None))
+
+    def fresh_budget(self) -> MemoryBudget:
+        """Look at the machine again and return what a model may take. Blocks: never in the GUI thread."""
+        return budget_from(detect(self._gpu_source, self._host_source))
+
+    def _set_pace(self) -> None:
+        seconds = GENERATING_INTERVAL_SECONDS if self._is_generating else INTERVAL_SECONDS
+        self._sampler.set_interval(seconds if self._is_active else HIDDEN_INTERVAL_SECONDS)
+
+    def _first_look(self) -> tuple[Detection, HardwareFacts]:
+        detection = Detection(self._gpu_source, self._host_source)
+        return detection, detection.facts(self._first_look_seconds)
+
+    def _on_first_look(self, seen: tuple[Detection, HardwareFacts]) -> None:
+        detection, facts = seen
+        self._show(facts)
+        if any(finding.code is FindingCode.PROBE_TIMED_OUT for finding in facts.findings):
+            self._tasks.run_in_background(lambda: detection.facts(PROBE_TIMEOUT_SECONDS), self._show)
+
+    def _show(self, facts: HardwareFacts) -> None:
+        if facts != self._hardware:
+            self._hardware = facts
+            self.hardware_changed.emit(facts)
+
+    @Slot(object)
+    def _on_sample(self, sample: Sample) -> None:
+        if not self._is_stopped:
+            self._last_sample = sample
+            self.sample_taken.emit(sample)
