@@ -72,6 +72,12 @@ def without_personal_names(facts: HardwareFacts, names: PersonalNames | None = N
     )
 
 
+def text_without_personal_names(text: str, names: PersonalNames | None = None) -> str:
+    """Return free text, as a log's, with the names of person and machine replaced."""
+    known = names_of_this_machine() if names is None else names
+    return _Cleaner(known, {}, {}).clean(text)
+
+
 def pseudonym(uuid: str) -> str:
     """Return a name that is the same for the same card and does not tell which card it is."""
     if _PSEUDONYM.match(uuid):
