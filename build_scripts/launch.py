@@ -81,7 +81,7 @@ def set_up(progress: Progress) -> Installed:
         SetupError: with the sentence for the person.
     """
     ensure_environment(progress, LOCK)
-    _ensure_system_packages(progress)
+    ensure_system_packages(progress)
     _ensure_worker(progress)
     installed = read_installed()
     _ensure_engine(progress, installed)
@@ -111,16 +111,12 @@ def has_display() -> bool:
     return sys.platform == "win32" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def has_window() -> bool:
-    """Return whether this checkout has the window."""
-    return (ROOT / "app" / "ui" / "application.py").is_file()
-
-
 def _make_models(*arguments: str | Path) -> str:
     return run_logged([venv_python(), MAKE_MODELS, *arguments], env={**os.environ, "PYTHONUTF8": "1"})
 
 
-def _ensure_system_packages(progress: Progress) -> None:
+def ensure_system_packages(progress: Progress) -> None:
+    """Install what engine and window ask of Debian, a Chinese font included, where that is ours to do."""
     wanted = " ".join((*debian.ENGINE_PACKAGES, *debian.WINDOW_PACKAGES, debian.CHINESE_FONT))
     if not debian.is_debian_root() or is_stamped(SYSTEM_STAMP, wanted):
         return
@@ -154,7 +150,7 @@ def _ensure_engine(progress: Progress, installed: Installed) -> None:
 def _start(progress: Progress, installed: Installed, *, may_build: bool) -> int:
     progress.tell("ready")
     may_build = may_build and engine_build.has_compiler() and engine_build.built_wheel() is None
-    if has_window() and has_display():
+    if has_display():
         _build_worker(progress, installed, may_build=may_build)
         return _run([])
     if sys.stdin.isatty():

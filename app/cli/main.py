@@ -49,6 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def tell(key: str, **values: object) -> None:
+    """Print one sentence of the catalogue to stderr, in the person's language."""
+    settings, _ = _settings()
+    default_context(Texts(settings.language or system_language()), settings).tell(key, **values)
+
+
 def _settings() -> tuple[Settings, tuple[Finding, ...]]:
     try:
         return load_settings(settings_file())
