@@ -39,8 +39,8 @@ QLabel[chip="@tone"] { background: $@tone_soft; color: $@tone_text; }
 CONTROLS: Final = """
 QLabel[chip] { border-radius: 9px; padding: 2px 8px; min-height: 16dp; }
 QPushButton { font-size: 14dp; font-weight: 500; border-radius: 8px; padding: 0 14px; min-height: $h_normal; }
-QPushButton[size="compact"] { min-height: $h_compact; padding: 0 10px; font-size: 13dp; }
-QPushButton[size="large"] { min-height: $h_large; padding: 0 18px; }
+QPushButton[measure="compact"] { min-height: $h_compact; padding: 0 10px; font-size: 13dp; }
+QPushButton[measure="large"] { min-height: $h_large; padding: 0 18px; }
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border: 1px solid $accent;
   font-weight: 600; }
 QPushButton[kind="primary"]:hover { background: $accent_hover; border-color: $accent_hover; }
@@ -76,8 +76,8 @@ QPushButton[kind="secondary"][busy="true"]:disabled { background: $raised; color
 QPushButton:focus, QPushButton[kind="ghost"]:focus, QPushButton[kind="secondary"]:focus {
   border: 2px solid $accent; padding: 0 13px; min-height: $f_normal; }
 QPushButton[kind="primary"]:focus, QPushButton[kind="danger"]:focus { border: 2px solid $text; }
-QPushButton[size="compact"]:focus { min-height: $f_compact; padding: 0 9px; }
-QPushButton[size="large"]:focus { min-height: $f_large; padding: 0 17px; }
+QPushButton[measure="compact"]:focus { min-height: $f_compact; padding: 0 9px; }
+QPushButton[measure="large"]:focus { min-height: $f_large; padding: 0 17px; }
 QPushButton[kind="link"]:focus { padding: 0 3px; }
 QPushButton[kind="segment"]:focus { border: 2px solid $accent; padding: 0 8px; min-height: 20dp; }
 QPushButton[iconOnly="true"] { padding: 0; min-width: 30dp; max-width: 30dp; min-height: 30dp;
@@ -106,6 +106,8 @@ QLineEdit[wrong="true"], QAbstractSpinBox[wrong="true"] { border: 2px solid $dan
   min-height: $f_normal; }
 QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled, QPlainTextEdit:disabled {
   color: $text_faint; border-color: $border; }
+QLineEdit[compact="true"] { min-height: $h_compact; padding: 0 8px; font-size: 13dp; }
+QLineEdit[compact="true"]:focus { min-height: $f_compact; padding: 0 7px; }
 QAbstractSpinBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; border: none; }
 QComboBox::drop-down { border: none; width: 26dp; }

@@ -165,7 +165,7 @@ alone."""
 SPACE: Final[Mapping[str, int]] = {
     "xxs": 2, "xs": 4, "s": 8, "m": 12, "l": 16, "xl": 24, "xxl": 32, "xxxl": 48,
 }  # fmt: skip
-RADIUS: Final[Mapping[str, int]] = {"key": 4, "control": 8, "inner": 10, "card": 12, "dialog": 14}
+RADIUS: Final[Mapping[str, int]] = {"s": 4, "m": 8, "inner": 10, "l": 12, "xl": 14}
 CONTROL_HEIGHT: Final[Mapping[str, int]] = {"compact": 28, "normal": 34, "large": 40}
 ICON_SIZE: Final[Mapping[str, int]] = {"s": 16, "m": 20, "l": 24}
 LAYOUT: Final[Mapping[str, int]] = {

@@ -36,7 +36,7 @@ class Button(QPushButton):
         self._spin = QTimer(self, interval=_TURN_MS)
         self._spin.timeout.connect(self._on_spin)
         self.setProperty("kind", kind)
-        self.setProperty("size", size)
+        self.setProperty("measure", size)
         self.setAutoDefault(False)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

@@ -1,0 +1,82 @@
+"""What every test of the window gets: no screen needed, real fonts, a look, and no warning of Qt unheard."""
+
+import os
+from collections.abc import Callable, Iterator
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+from PySide6.QtCore import QEvent, QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.texts import Texts
+from app.ui.theme.fonts import load_fonts
+from app.ui.theme.look import Look, LookSource
+from app.ui.theme.style_sheet import apply_look
+from app.ui.theme.tokens import DARK, LIGHT
+
+LOOKS = {
+    "light-en": (LIGHT, "en"),
+    "dark-en": (DARK, "en"),
+    "light-zh": (LIGHT, "zh_CN"),
+    "dark-zh": (DARK, "zh_CN"),
+}
+"""`@pytest.mark.parametrize("looks", LOOK_NAMES, indirect=True)` runs a test in each of them."""
+LOOK_NAMES = tuple(LOOKS)
+
+HARMLESS = (
+    "This plugin does not support propagateSizeHints()",
+    "This plugin does not support raise()",
+)
+"""What the platform without a screen says on its own."""
+
+
+@pytest.fixture(autouse=True)
+def qt_warnings() -> Iterator[list[str]]:
+    """Fail the test that makes Qt warn."""
+    heard: list[str] = []
+
+    def hear(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
+        if kind is not QtMsgType.QtDebugMsg and message not in HARMLESS:
+            heard.append(message)
+
+    before = qInstallMessageHandler(hear)
+    yield heard
+    qInstallMessageHandler(before)
+    assert heard == []
+
+
+@pytest.fixture(scope="session")
+def fonts(qapp: QApplication) -> None:
+    """Make the bundled fonts known once."""
+    assert load_fonts()
+
+
+@pytest.fixture
+def looks(request: pytest.FixtureRequest, qapp: QApplication, fonts: None) -> Iterator[LookSource]:
+    """The look in force, applied to the application at every change; light English unless parametrised."""
+    colors, language = LOOKS[getattr(request, "param", "light-en")]
+    source = LookSource(Look(colors, Texts(language)))
+    source.changed.connect(lambda: apply_look(qapp, source.look))
+    apply_look(qapp, source.look)
+    yield source
+    source.changed.disconnect()
+
+
+@pytest.fixture
+def show(qtbot: QtBot) -> Iterator[Callable[[QWidget], QWidget]]:
+    """Return a function that shows a widget, waits until it is there, and closes it after the test."""
+    shown: list[QWidget] = []  # Qt would let go of a page that only the test's callee holds
+
+    def show_widget(widget: QWidget) -> QWidget:
+        shown.append(widget)
+        qtbot.addWidget(widget)
+        with qtbot.waitExposed(widget):
+            widget.show()
+        widget.activateWindow()
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        return widget
+
+    yield show_widget
+    shown.clear()
