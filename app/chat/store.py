@@ -39,6 +39,11 @@ _UPDATE_MESSAGE: Final = """
     UPDATE messages SET content = ?, reasoning = ?, state = ?, finish_reason = ?, timings = ?, updated_at = ?
     WHERE id = ?
 """
+_RESTORE_MESSAGE: Final = """
+    INSERT OR IGNORE INTO messages
+        (id, conversation_id, parent_id, role, content, state, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _TOUCH_BY_MESSAGE: Final = """
     UPDATE conversations SET updated_at = ?
     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)
@@ -95,17 +100,19 @@ class ConversationStore:
         content: str = "",
         *,
         parent_id: int | None = None,
+        is_first: bool = False,
         state: MessageState = MessageState.COMPLETE,
     ) -> Message:
         """Add a message.
 
         Args:
             parent_id: The message it follows; None means the newest one.
+            is_first: It follows none: another version of the conversation's beginning.
         """
         now = self._clock()
         text = storable(content)
         with self._database.transaction(text) as connection:
-            if parent_id is None:
+            if parent_id is None and not is_first:
                 newest = "SELECT max(id) FROM messages WHERE conversation_id = ?"
                 parent_id = connection.execute(newest, (conversation_id,)).fetchone()[0]
             values = (conversation_id, parent_id, role, text, state.value, now, now)
@@ -122,6 +129,39 @@ class ConversationStore:
         with self._database.transaction(*texts) as connection:
             connection.execute(_UPDATE_MESSAGE, values)
             connection.execute(_TOUCH_BY_MESSAGE, (now, message.id))
+
+    def delete_message(self, message_id: int) -> tuple[int, ...]:
+        """Take one message out; what followed it follows what it followed.
+
+        Returns:
+            The ids of those that followed, for `restore_message`.
+        """
+        with self._database.transaction() as connection:
+            found = connection.execute(
+                "SELECT parent_id FROM messages WHERE id = ?", (message_id,)
+            ).fetchone()
+            if found is None:
+                return ()
+            followers = connection.execute("SELECT id FROM messages WHERE parent_id = ?", (message_id,))
+            ids = tuple(int(row[0]) for row in followers.fetchall())
+            connection.execute(
+                "UPDATE messages SET parent_id = ? WHERE parent_id = ?", (found[0], message_id)
+            )
+            connection.execute("DELETE FROM messages WHERE id = ?", (message_id,))
+        return ids
+
+    def restore_message(self, conversation_id: int, message: Message, followers: tuple[int, ...]) -> None:
+        """Undo `delete_message`, under the same id."""
+        now = self._clock()
+        row = (
+            *(message.id, conversation_id, message.parent_id, message.role, storable(message.content)),
+            *(message.state.value, message.created_at, now),
+        )
+        with self._database.transaction(message.content) as connection:
+            connection.execute(_RESTORE_MESSAGE, row)
+            for follower in followers:
+                connection.execute("UPDATE messages SET parent_id = ? WHERE id = ?", (message.id, follower))
+        self.update(message)
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation a title."""

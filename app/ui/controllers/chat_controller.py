@@ -1,0 +1,367 @@
+"""The conversations of the window: opened, continued, answered, changed, kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.chat.conversation import Message, MessageState
+from app.chat.reasoning import Piece
+from app.chat.store import ConversationStore
+from app.chat.turn import TurnEvent
+from app.engine.protocol import ChatMessage
+from app.texts import Texts
+from app.ui.controllers.answering import Answering, opener_of
+from app.ui.controllers.chat_archive import ChatArchive
+from app.ui.controllers.live_chat import LiveChat, RemovedMessage
+from app.ui.controllers.model_controller import ModelController
+from app.ui.controllers.preferences import Preferences
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.tasks import SerialTasks
+
+CLOSE_SECONDS: Final = 5.0
+
+_QUEUES: Final = frozenset(
+    {ModelPhase.LOADING, ModelPhase.WARMING, ModelPhase.GENERATING, ModelPhase.STOPPING}
+)
+_GIVES_UP: Final = frozenset({ModelPhase.NONE, ModelPhase.CHECKING, ModelPhase.PLANNED, ModelPhase.FAILED})
+_HINTS: Final = {
+    ModelPhase.NONE: "ui.chat.hint.no_model",
+    ModelPhase.CHECKING: "ui.chat.hint.not_loaded",
+    ModelPhase.PLANNED: "ui.chat.hint.not_loaded",
+    ModelPhase.FAILED: "ui.chat.hint.failed",
+    ModelPhase.UNLOADING: "ui.chat.hint.unloading",
+}
+_BUSY_HINT: Final = "ui.chat.hint.busy"
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A message that waits for the model."""
+
+    chat: LiveChat
+    text: str
+
+
+class ChatController(QObject):
+    """Owns the conversations. Methods return at once, except `close`.
+
+    Message ids are this window's: those of stored messages are the store's, new ones lie above.
+
+    Signals:
+        conversations_changed: all of them, a tuple of `ConversationSummary`.
+        conversation_opened: the store's id of the one shown now, or None for a new one.
+        items_reset: what is shown now, a tuple of `MessageItem`.
+        item_added, item_finished: a `MessageItem`.
+        item_removed: id of a message that is gone.
+        text_streamed: id, `PieceKind` and text of more of an answer.
+        queue_changed: the message that waits for the model, or None.
+        text_returned: a message that was not sent: it belongs into the box again.
+        hint_given: key of a sentence that says why.
+        undo_offered: key of a sentence that says what was done, and a function that undoes it.
+        store_failed: a `Finding`: chats are not saved just now.
+        speed_changed: as `ModelController.speed_changed`.
+        context_used: tokens of context the shown conversation takes, or None.
+    """
+
+    conversations_changed = Signal(object)
+    conversation_opened = Signal(object)
+    items_reset = Signal(object)
+    item_added = Signal(object)
+    item_finished = Signal(object)
+    item_removed = Signal(int)
+    text_streamed = Signal(int, object, str)
+    queue_changed = Signal(object)
+    text_returned = Signal(str)
+    hint_given = Signal(str)
+    undo_offered = Signal(str, object)
+    store_failed = Signal(object)
+    speed_changed = Signal(object, bool)
+    context_used = Signal(object)
+
+    def __init__(
+        self,
+        model: ModelController,
+        store_tasks: SerialTasks,
+        preferences: Preferences,
+        open_store: Callable[[], ConversationStore],
+    ) -> None:
+        """Begin with an empty chat.
+
+        Args:
+            open_store: Opens the store; called in `store_tasks`.
+        """
+        super().__init__()
+        self._model = model
+        self._preferences = preferences
+        self._archive = ChatArchive(store_tasks, open_store)
+        self._archive.listed.connect(self.conversations_changed)
+        self._archive.failed.connect(self.store_failed)
+        self._current = self._archive.new_chat()
+        self._answering: Answering | None = None
+        self._queued: _Queued | None = None
+        self._opening = 0
+        model.answer_event.connect(self._on_answer_event)
+        model.view_changed.connect(self._on_view)
+        model.speed_changed.connect(self.speed_changed)
+
+    @property
+    def current_id(self) -> int | None:
+        """The store's id of the chat shown; None for a new one."""
+        return self._current.stored_id
+
+    @property
+    def queued_text(self) -> str | None:
+        """The message of the chat shown that waits for the model."""
+        queued = self._queued
+        return queued.text if queued is not None and queued.chat is self._current else None
+
+    def start(self) -> None:
+        """Open the store and have the conversations told."""
+        self._archive.list()
+
+    # which chat
+
+    def new_chat(self) -> None:
+        """Show an empty chat; nothing is stored until the first message."""
+        self._opening += 1
+        if not self._current.is_empty:
+            self._show(self._archive.new_chat())
+
+    def open_chat(self, conversation_id: int) -> None:
+        """Show a stored chat; one that is being answered goes on behind."""
+        self._opening += 1
+        for held in self._held():
+            if held.stored_id == conversation_id:
+                self._show(held)
+                return
+        opening = self._opening
+
+        def show(chat: LiveChat | None) -> None:
+            if chat is None:
+                self._archive.list()  # somebody else deleted it
+            elif opening == self._opening:
+                self._show(chat)
+
+        self._archive.read(conversation_id, show)
+
+    def delete_chat(self, conversation_id: int) -> None:
+        """Take a chat off the list; it can be undone."""
+        was_shown = self.current_id == conversation_id
+        if self._answering is not None and self._answering.chat.stored_id == conversation_id:
+            self._model.stop()
+        if self._queued is not None and self._queued.chat.stored_id == conversation_id:
+            self._queue(None)
+        self._archive.delete(conversation_id)
+        if was_shown:
+            self._show(self._archive.new_chat())
+
+        def undo() -> None:
+            self._archive.restore(conversation_id)
+            if was_shown and self._current.is_empty:
+                self.open_chat(conversation_id)
+
+        self.undo_offered.emit("ui.chat.chat_deleted", undo)
+
+    def rename_chat(self, conversation_id: int, title: str) -> None:
+        """Give a chat a title of its own."""
+        if title.strip():
+            self._archive.rename(conversation_id, title.strip())
+
+    # what is said
+
+    def send(self, text: str) -> bool:
+        """Ask; or keep the message until the model can answer.
+
+        Returns:
+            False when neither is possible: `hint_given` says why, `text_returned` gives it back.
+        """
+        if not text.strip():
+            return False
+        view = self._model.view
+        if view.can_send:
+            self._ask(self._current, text)
+            return True
+        if view.phase in _QUEUES:
+            waiting = self.queued_text
+            self._queue(_Queued(self._current, text if waiting is None else f"{waiting}\n\n{text}"))
+            return True
+        self.hint_given.emit(_HINTS[view.phase])
+        self.text_returned.emit(text)
+        return False
+
+    def stop(self) -> None:
+        """End the running answer, or take back what waits."""
+        if self._answering is not None:
+            self._model.stop()
+        elif self._queued is not None:
+            self._take_back()
+
+    def regenerate(self, message_id: int) -> None:
+        """Answer again: another version beside the old one."""
+        message = self._current.message(message_id)
+        if message is None or not self._can_ask():
+            return
+        asked_by = message.id if message.role == "user" else message.parent_id
+        if asked_by is not None:
+            self._answer_to(self._current, asked_by)
+
+    def edit(self, message_id: int, text: str) -> None:
+        """Ask differently: another version of the question, and its answer."""
+        message = self._current.message(message_id)
+        if message is None or not text.strip():
+            return
+        if not self._can_ask():
+            self.text_returned.emit(text)
+            return
+        question = self._current.add("user", text, message.parent_id)
+        self._archive.put(self._current, question)
+        self._answer_to(self._current, question.id)
+
+    def continue_answer(self, message_id: int) -> None:
+        """Let the model go on with an answer that ended too early."""
+        chat, message = self._current, self._current.message(message_id)
+        if message is None or message.role != "assistant" or not self._can_ask():
+            return
+        history = chat.history(message.id, self._preferences.system_prompt)
+        request = Texts(self._preferences.language).text("ui.chat.continue_request")
+        self._generate(chat, message, (*history, ChatMessage("user", request)))
+        self.items_reset.emit(self._items())
+
+    def delete_message(self, message_id: int) -> None:
+        """Take a message out; it can be undone. The answer that is being written stays."""
+        chat = self._current
+        is_streaming = self._answering is not None and self._answering.message_id == message_id
+        if chat.message(message_id) is None or (is_streaming and self._answering_in(chat)):
+            return
+        before = [message.id for message in chat.line()]
+        removed = chat.remove(message_id)
+        self._archive.delete_message(chat, message_id)
+        if [message.id for message in chat.line()] == [known for known in before if known != message_id]:
+            self.item_removed.emit(message_id)
+        else:
+            self.items_reset.emit(self._items())  # an older version comes back
+        self.undo_offered.emit("ui.chat.message_deleted", lambda: self._undo_delete(chat, removed))
+
+    def close(self) -> None:
+        """Keep what came of a running answer, and wait until all is saved, five seconds at most.
+
+        Nothing else can be done in `store_tasks` afterwards.
+        """
+        if self._answering is not None:
+            self._answering.cancel()
+            self._answering = None
+        self._archive.close(CLOSE_SECONDS)
+
+    # an answer
+
+    def _can_ask(self) -> bool:
+        view = self._model.view
+        if not view.can_send:
+            self.hint_given.emit(_HINTS.get(view.phase, _BUSY_HINT))
+        return view.can_send
+
+    def _ask(self, chat: LiveChat, text: str) -> None:
+        line = chat.line()
+        question = chat.add("user", text, line[-1].id if line else None)
+        self._archive.put(chat, question)
+        if chat is self._current:
+            self.item_added.emit(chat.item(question.id))
+        answer = self._begin_answer(chat, question.id)
+        if chat is self._current and answer is not None:
+            self.item_added.emit(answer.item())
+
+    def _answer_to(self, chat: LiveChat, question_id: int) -> None:
+        self._begin_answer(chat, question_id)
+        self.items_reset.emit(self._items())
+
+    def _begin_answer(self, chat: LiveChat, question_id: int) -> Answering | None:
+        history = chat.history(question_id, self._preferences.system_prompt)
+        message = chat.add("assistant", "", question_id, MessageState.PARTIAL)
+        self._archive.put(chat, message)
+        return self._generate(chat, message, history)
+
+    def _generate(self, chat: LiveChat, message: Message, history: tuple[ChatMessage, ...]) -> Answering:
+        answering = Answering(chat, message, self._archive.put, opener_of(self._model.view))
+        self._answering = answering
+        self._model.generate(history, self._preferences.sampling)
+        return answering
+
+    @Slot(object)
+    def _on_answer_event(self, event: TurnEvent) -> None:
+        answering = self._answering
+        if answering is None:
+            return
+        self._stream(answering, answering.feed(event))
+        if answering.is_done:
+            self._answering = None
+            if answering.chat is self._current:
+                self.item_finished.emit(answering.item())
+                self.context_used.emit(self._current.context_tokens)
+            self._archive.list()
+
+    def _stream(self, answering: Answering, pieces: list[Piece]) -> None:
+        if answering.chat is self._current:
+            for kind, text in pieces:
+                self.text_streamed.emit(answering.message_id, kind, text)
+
+    # the queue
+
+    @Slot(object)
+    def _on_view(self, view: ModelView) -> None:
+        queued = self._queued
+        if queued is None:
+            return
+        if view.can_send and self._answering is None:
+            self._queue(None)
+            self._ask(queued.chat, queued.text)
+        elif view.phase in _GIVES_UP:
+            self._take_back()
+
+    def _take_back(self) -> None:
+        queued = self._queued
+        if queued is not None:
+            self._queue(None)
+            self.text_returned.emit(queued.text)
+
+    def _queue(self, queued: _Queued | None) -> None:
+        self._queued = queued
+        self.queue_changed.emit(self.queued_text)
+
+    # what is shown
+
+    def _held(self) -> list[LiveChat]:
+        """Chats whose newest state is in memory."""
+        held = [self._current]
+        if self._answering is not None:
+            held.append(self._answering.chat)
+        if self._queued is not None:
+            held.append(self._queued.chat)
+        return held
+
+    def _answering_in(self, chat: LiveChat) -> bool:
+        return self._answering is not None and self._answering.chat is chat
+
+    def _show(self, chat: LiveChat) -> None:
+        self._current = chat
+        self.conversation_opened.emit(chat.stored_id)
+        self.items_reset.emit(self._items())
+        self.queue_changed.emit(self.queued_text)
+        self.context_used.emit(chat.context_tokens)
+
+    def _items(self) -> tuple[object, ...]:
+        items = self._current.items()
+        answering = self._answering
+        if answering is None or not self._answering_in(self._current):
+            return items
+        return tuple(answering.item() if item.id == answering.message_id else item for item in items)
+
+    def _undo_delete(self, chat: LiveChat, removed: RemovedMessage) -> None:
+        message = chat.restore(removed)
+        self._archive.restore_message(chat, message)
+        if chat is self._current:
+            self.items_reset.emit(self._items())
+        elif chat.stored_id is not None and chat.stored_id == self.current_id:
+            self._opening += 1
+            self._archive.read(chat.stored_id, lambda read: self._show(read) if read else None)

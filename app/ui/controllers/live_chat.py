@@ -1,0 +1,154 @@
+"""A conversation in the window's memory: what is shown, and what the engine is told. No Qt."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.chat.conversation import Conversation, Message, MessageState, history_for_prompt, storable
+from app.chat.turn import TurnFigures
+from app.chat.writer import ConversationWriter
+from app.engine.protocol import ChatMessage, Timings
+from app.findings import Finding
+from app.ui.views.chat_items import MessageItem, item_of
+
+FIRST_NEW_ID: Final = 1_000_000_000
+"""Ids of messages made in this window, above any the store gives; Qt's `int` ends at twice that."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedMessage:
+    """A message that was taken out, and those that had followed it."""
+
+    message: Message
+    followers: tuple[int, ...]
+
+
+class LiveChat:
+    """One conversation. GUI thread; only `writer` belongs to the store's thread.
+
+    Attributes:
+        stored_id: The store's id; None until it has one.
+    """
+
+    def __init__(
+        self,
+        writer: ConversationWriter,
+        conversation: Conversation | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Begin an empty conversation, or go on with a stored one."""
+        self.writer = writer
+        self.stored_id = conversation.id if conversation is not None else None
+        self._clock = clock
+        self._messages = {message.id: message for message in conversation.messages} if conversation else {}
+        self._next_id = FIRST_NEW_ID
+        self._figures: dict[int, TurnFigures] = {}
+        self._failures: dict[int, Finding] = {}
+        self._removed: dict[int, Message] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was said yet."""
+        return not self._messages
+
+    def message(self, message_id: int) -> Message | None:
+        """Return a message; None when it is not of this chat."""
+        return self._messages.get(message_id)
+
+    def line(self, end_id: int | None = None) -> tuple[Message, ...]:
+        """Return the messages from the first to `end_id`, or to the newest."""
+        messages = sorted(self._messages.values(), key=lambda message: message.id)
+        if end_id is not None:
+            messages = [message for message in messages if message.id <= end_id]
+        return Conversation(0, None, 0.0, 0.0, tuple(messages)).line()
+
+    def items(self) -> tuple[MessageItem, ...]:
+        """Return what the chat view shows."""
+        return tuple(self._item(message) for message in self.line() if message.role != "system")
+
+    def item(self, message_id: int) -> MessageItem:
+        """Return one message as it is shown."""
+        return self._item(self._messages[message_id])
+
+    @property
+    def context_tokens(self) -> int | None:
+        """Tokens of context the conversation took with its last answer; None where nobody counted."""
+        answers = (message for message in reversed(self.line()) if message.role == "assistant")
+        known = (context_tokens_of(message.timings) for message in answers)
+        return next((tokens for tokens in known if tokens is not None), None)
+
+    def history(self, end_id: int, system_prompt: str) -> tuple[ChatMessage, ...]:
+        """Return what the engine reads for an answer to `end_id`.
+
+        Args:
+            system_prompt: Goes first, unless the conversation has one of its own; empty for none.
+        """
+        line = self.line(end_id)
+        history = history_for_prompt(Conversation(0, None, 0.0, 0.0, line))
+        if not system_prompt.strip() or any(message.role == "system" for message in line):
+            return history
+        return (ChatMessage("system", storable(system_prompt)), *history)
+
+    def add(
+        self, role: str, content: str, parent_id: int | None, state: MessageState = MessageState.COMPLETE
+    ) -> Message:
+        """Add a message after `parent_id`; it is the newest now."""
+        now = self._clock()
+        message = Message(
+            self._next_id, parent_id, role, storable(content), state=state, created_at=now, updated_at=now
+        )
+        self._next_id += 1
+        self._messages[message.id] = message
+        return message
+
+    def put(self, message: Message) -> Message:
+        """Keep what a message holds by now; its place stays."""
+        known = self._messages.get(message.id)
+        if known is not None:
+            message = replace(message, parent_id=known.parent_id)
+            self._messages[message.id] = message
+        return message
+
+    def put_outcome(self, message_id: int, figures: TurnFigures, failure: Finding | None) -> None:
+        """Keep what is shown of an answer beside its text, while this window lives."""
+        self._figures[message_id] = figures
+        if failure is None:
+            self._failures.pop(message_id, None)
+        else:
+            self._failures[message_id] = failure
+
+    def remove(self, message_id: int) -> RemovedMessage:
+        """Take a message out; what followed it follows what it followed."""
+        message = self._removed[message_id] = self._messages.pop(message_id)
+        followers = tuple(m.id for m in self._messages.values() if m.parent_id == message_id)
+        for follower in followers:
+            self._messages[follower] = replace(self._messages[follower], parent_id=message.parent_id)
+        return RemovedMessage(message, followers)
+
+    def restore(self, removed: RemovedMessage) -> Message:
+        """Undo `remove` and return the message in its place."""
+        parent_id = removed.message.parent_id
+        while parent_id is not None and parent_id not in self._messages:
+            parent_id = self._removed[parent_id].parent_id  # it was taken out, too
+        message = replace(removed.message, parent_id=parent_id)
+        self._messages[message.id] = message
+        for follower in removed.followers:
+            if follower in self._messages:
+                self._messages[follower] = replace(self._messages[follower], parent_id=message.id)
+        return message
+
+    def _item(self, message: Message) -> MessageItem:
+        item = item_of(message)
+        return replace(
+            item,
+            figures=self._figures.get(message.id, item.figures),
+            failure=self._failures.get(message.id),
+        )
+
+
+def context_tokens_of(timings: Timings) -> int | None:
+    """Return the tokens of context prompt and answer took; None while nobody counted."""
+    if timings.prompt_tokens is None:
+        return None
+    return timings.prompt_tokens + (timings.cached_tokens or 0) + (timings.predicted_tokens or 0)

@@ -1,0 +1,380 @@
+"""The one model of the window: picked, planned, loaded, answering, let go."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.engine.protocol import (
+    ChatMessage,
+    Failed,
+    Finished,
+    Hello,
+    Loaded,
+    LoadProgress,
+    PromptProgress,
+    Token,
+)
+from app.engine.session_state import SessionEvent, SessionState, StateChanged
+from app.findings import Finding, FindingError
+from app.options import SamplingOptions
+from app.planner.facts import LadderStep, Wishes
+from app.planner.plan import plan_offload
+from app.ui.bridge import Bridge
+from app.ui.controllers.engine_holder import EngineHolder
+from app.ui.controllers.model_jobs import (
+    CheckedModel,
+    Launch,
+    LaunchRequest,
+    ModelPorts,
+    check_model,
+    gravest_first,
+    next_step,
+    prepare_launch,
+)
+from app.ui.controllers.speed_meter import SpeedMeter
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.tasks import Tasks
+
+_STARTING: Final = LoadProgress("starting")
+_WARMUP: Final = "warmup"
+_NOTHING_LOADED: Final[dict[str, Any]] = {
+    "asked": None,
+    "hello": None,
+    "loaded": None,
+    "progress": None,
+    "failure": None,
+    "next_step": None,
+    "tokens_per_second": None,
+    "needs_reload": False,
+    "log_tail": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """What the loaded model was loaded with: the wishes, not what became of them."""
+
+    wishes: Wishes
+    engine_name: str | None
+
+
+class ModelController(QObject):
+    """Owns the model. Methods return at once, except `close`; what they lead to comes as `view_changed`.
+
+    What cannot be done in the present phase is not done, and nothing is said.
+
+    Signals:
+        view_changed: the `ModelView` in force.
+        answer_event: `PromptProgress`, `Token`, `Finished` or `Failed` of the running answer; the last one
+            comes before the view is `READY` or `FAILED`.
+        speed_changed: tokens per second or None, and whether it is the prompt that is being read.
+    """
+
+    view_changed = Signal(object)
+    answer_event = Signal(object)
+    speed_changed = Signal(object, bool)
+
+    def __init__(
+        self, bridge: Bridge, tasks: Tasks, ports: ModelPorts, engine_name: str | None = None
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            engine_name: The person's choice; None lets Moxie choose.
+        """
+        super().__init__()
+        self._tasks = tasks
+        self._ports = ports
+        self._engine_name = engine_name
+        self._view = ModelView(engine_name=engine_name)
+        self._checked: CheckedModel | None = None
+        self._in_force: _InForce | None = None
+        self._job = 0  # results of an older job than this are outdated
+        self._answer = 0
+        self._is_answering = False
+        self._meter = SpeedMeter(0.0)
+        self._engine = EngineHolder(bridge, tasks, ports.make_session)
+        self._engine.told.connect(self._on_told)
+
+    @property
+    def view(self) -> ModelView:
+        """The model as it is now."""
+        return self._view
+
+    def pick(self, path: Path) -> None:
+        """Look at a model; one that is loaded is unloaded first."""
+        self._when_free(partial(self._check, path))
+
+    def load(self) -> None:
+        """Load what is picked."""
+        if self._view.can_load:
+            self._launch_when_free(None)
+
+    def load_step(self, step: LadderStep) -> None:
+        """Load with a plan of the ladder instead of the first; what is loaded is unloaded before."""
+        if self._view.can_load or self._view.phase is ModelPhase.READY:
+            self._launch_when_free(step)
+
+    def reload(self) -> None:
+        """Load again, with the wishes in force."""
+        if self._view.can_load or self._view.phase is ModelPhase.READY:
+            self._launch_when_free(None)
+
+    def unload(self) -> None:
+        """Let the model go; its plan stays."""
+        if self._view.is_loaded:
+            self._when_free(self._show_plan)
+
+    def cancel_load(self) -> None:
+        """Give up the load under way."""
+        if self._view.can_cancel_load:
+            self._when_free(self._show_plan)
+
+    def set_wishes(self, wishes: Wishes) -> None:
+        """Plan again with other wishes; what is loaded stays as it is until it is loaded again."""
+        if wishes != self._view.wishes:
+            self._change(wishes=wishes, **self._planned_again(wishes))
+
+    def set_engine(self, name: str | None) -> None:
+        """Use another engine from the next load on; None lets Moxie choose."""
+        self._engine_name = name
+        if self._in_force is None:
+            self._change(engine_name=name)
+        else:
+            self._change(needs_reload=self._needs_reload(self._view))
+
+    def generate(self, messages: Sequence[ChatMessage], sampling: SamplingOptions) -> bool:
+        """Ask for an answer; False when no model is ready."""
+        if not self._view.can_send:
+            return False
+        self._answer += 1
+        self._is_answering = True
+        self._meter = SpeedMeter(time.monotonic())
+        self._change(phase=ModelPhase.GENERATING, tokens_per_second=None)
+        self.speed_changed.emit(None, True)
+        self._engine.generate(tuple(messages), sampling, partial(self._on_refused, self._answer))
+        return True
+
+    def stop(self) -> None:
+        """End the running answer; what came so far stays."""
+        if self._view.can_stop:
+            self._change(phase=ModelPhase.STOPPING)
+            self._engine.cancel()
+
+    @Slot()
+    def update_findings(self) -> None:
+        """Choose the findings to show once more: the language is another one."""
+        self._change(findings=self._findings(self._view))
+
+    def close(self) -> None:
+        """End the engine and wait until it is gone, five seconds at most."""
+        self._job += 1
+        self._engine.close()
+
+    # a picked file
+
+    def _check(self, path: Path) -> None:
+        wishes = self._view.wishes
+        if path != self._view.path:
+            wishes = replace(wishes, moe="auto")  # a number of blocks belongs to one model
+        self._checked = None
+        self._show(
+            ModelView(phase=ModelPhase.CHECKING, path=path, wishes=wishes, engine_name=self._engine_name)
+        )
+        self._tasks.run_in_background(
+            partial(check_model, self._ports, path, wishes),
+            partial(self._on_checked, self._job),
+            partial(self._on_check_failed, self._job),
+        )
+
+    def _on_checked(self, job: int, checked: CheckedModel) -> None:
+        if job != self._job:
+            return
+        self._checked = checked
+        view = replace(
+            self._view,
+            phase=ModelPhase.FAILED if checked.failure else ModelPhase.PLANNED,
+            facts=checked.facts,
+            budget=checked.budget,
+            plan=checked.plan,
+            failure=checked.failure,
+        )
+        self._view = view
+        planned = self._planned_again(view.wishes)  # the wishes may have changed meanwhile
+        self._show(replace(view, **(planned or {"findings": self._findings(view)})))
+
+    def _on_check_failed(self, job: int, reason: Exception) -> None:
+        if job == self._job:
+            self._show(ModelView(wishes=self._view.wishes, engine_name=self._engine_name))
+        raise reason
+
+    def _planned_again(self, wishes: Wishes) -> dict[str, Any]:
+        """Return what changes in the view with these wishes. Cheap: facts and budget are known."""
+        view = self._view
+        if view.facts is None or view.budget is None or view.plan is None:
+            return {}
+        view = replace(view, wishes=wishes, plan=plan_offload(view.facts, view.budget, wishes))
+        return {
+            "plan": view.plan,
+            "findings": self._findings(view),
+            "needs_reload": self._needs_reload(view),
+        }
+
+    # a load
+
+    def _launch_when_free(self, step: LadderStep | None) -> None:
+        if self._view.is_loaded:
+            self._when_free(partial(self._launch, step))
+        else:
+            self._change(phase=ModelPhase.LOADING, **(_NOTHING_LOADED | {"progress": _STARTING}))
+            self._when_free(partial(self._launch, step), ModelPhase.LOADING)
+
+    def _when_free(self, then: Callable[[], None], phase: ModelPhase = ModelPhase.UNLOADING) -> None:
+        self._job += 1
+        self._in_force = None
+        has_engine = self._view.can_cancel_load or self._view.is_loaded
+        if has_engine and phase is not self._view.phase:
+            self._change(phase=phase, progress=None, needs_reload=False)
+        self._engine.when_free(then)
+
+    def _launch(self, step: LadderStep | None) -> None:
+        facts = self._view.facts
+        assert facts is not None  # `can_load` asks for a plan
+        self._change(phase=ModelPhase.LOADING, **(_NOTHING_LOADED | {"progress": _STARTING}))
+        options = step.options if step is not None else None
+        request = LaunchRequest(facts, self._view.wishes, self._engine_name, options)
+        self._tasks.run_in_background(
+            partial(prepare_launch, self._ports, request),
+            partial(self._on_prepared, self._job, request),
+            partial(self._on_not_prepared, self._job),
+        )
+
+    def _on_prepared(self, job: int, request: LaunchRequest, launch: Launch) -> None:
+        if job != self._job:
+            return
+        self._in_force = _InForce(request.wishes, request.engine_name)
+        self._view = replace(self._view, budget=launch.budget, plan=launch.plan)
+        self._change(
+            asked=launch.options,
+            engine_name=launch.spec.name,
+            **self._planned_again(self._view.wishes),
+        )
+        self._engine.start(launch.spec, request.facts.path, launch.options)
+
+    def _on_not_prepared(self, job: int, reason: Exception) -> None:
+        if job != self._job:
+            return
+        if not isinstance(reason, FindingError):
+            self._show_plan()
+            raise reason
+        self._fail(reason.finding)
+
+    def _show_plan(self) -> None:
+        self._in_force = None
+        view = replace(self._view, phase=ModelPhase.PLANNED, engine_name=self._engine_name, **_NOTHING_LOADED)
+        self._show(replace(view, findings=self._findings(view)))
+
+    def _fail(self, finding: Finding) -> None:
+        self._in_force = None
+        asked = self._view.asked
+        self._view = replace(self._view, **_NOTHING_LOADED)
+        self._change(
+            phase=ModelPhase.FAILED,
+            asked=asked,
+            failure=finding,
+            next_step=next_step(self._view.plan, asked, finding),
+            log_tail=self._engine.log_tail,
+            findings=self._findings(self._view),
+        )
+
+    # what the engine says
+
+    @Slot(object)
+    def _on_told(self, event: SessionEvent) -> None:
+        match event:
+            case PromptProgress() | Token():
+                self._on_text(event)
+            case Finished():
+                self._on_answer_end(event, event.timings.predicted_tokens_per_second)
+            case Failed() if event.request_id is not None:
+                self._on_answer_end(event, None)
+            case Hello():
+                self._change(hello=event)
+            case LoadProgress():
+                phase = ModelPhase.WARMING if event.phase == _WARMUP else ModelPhase.LOADING
+                self._change(phase=phase, progress=event)
+            case Loaded():
+                view = replace(self._view, loaded=event)
+                self._show(replace(view, findings=self._findings(view)))
+            case StateChanged():
+                self._on_state(event)
+
+    def _on_state(self, event: StateChanged) -> None:
+        match event.state:
+            case SessionState.READY:
+                is_changed = self._needs_reload(self._view)
+                self._change(phase=ModelPhase.READY, progress=None, needs_reload=is_changed)
+            case SessionState.FAILED if event.finding is not None:
+                self._fail(event.finding)
+
+    def _on_text(self, event: PromptProgress | Token) -> None:
+        self.answer_event.emit(event)
+        speed = self._meter.feed(event, time.monotonic())
+        if speed is None:
+            return
+        self.speed_changed.emit(speed.tokens_per_second, speed.is_prefill)
+        if not speed.is_prefill and speed.tokens_per_second is not None:
+            self._change(tokens_per_second=speed.tokens_per_second)
+
+    def _on_answer_end(self, event: Finished | Failed, tokens_per_second: float | None) -> None:
+        if not self._is_answering:
+            return
+        self._is_answering = False
+        self.answer_event.emit(event)
+        self.speed_changed.emit(None, False)
+        if tokens_per_second is not None and self._view.is_loaded:
+            self._change(tokens_per_second=tokens_per_second)
+
+    def _on_refused(self, answer: int) -> None:
+        """End an answer that never began: the engine went away first."""
+        if answer == self._answer:
+            failure = self._view.failure
+            ended = Failed(failure, 0) if failure is not None else Finished(0, "cancelled")
+            self._on_answer_end(ended, None)
+
+    # the view
+
+    def _needs_reload(self, view: ModelView) -> bool:
+        in_force = self._in_force
+        if in_force is None or view.plan is None or not view.is_loaded:
+            return False
+        if self._engine_name not in (in_force.engine_name, view.engine_name):
+            return True
+        return view.wishes != in_force.wishes and view.plan.options != view.asked
+
+    def _findings(self, view: ModelView) -> tuple[Finding, ...]:
+        checked = self._checked
+        if checked is None:
+            return ()
+        is_english = self._ports.language().startswith("en")
+        return gravest_first(
+            (
+                *checked.findings,
+                *(() if is_english else checked.notes),
+                *(view.plan.findings if view.plan else ()),
+                *(view.loaded.findings if view.loaded else ()),
+            )
+        )
+
+    def _change(self, **values: Any) -> None:
+        self._show(replace(self._view, **values))
+
+    def _show(self, view: ModelView) -> None:
+        if view != self._view:
+            self._view = view
+            self.view_changed.emit(view)

@@ -1,0 +1,147 @@
+"""What the model controller has done outside the GUI thread. No Qt."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from app.engine.packs import choose_engine
+from app.engine.session import EngineSession
+from app.engine.session_state import SessionEvent, SessionLimits
+from app.engine.spec import EngineSpec
+from app.findings import Finding, FindingCode, Severity
+from app.gguf.facts import ModelFacts
+from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
+from app.library.default_model import default_model_findings
+from app.options import EngineOptions
+from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
+from app.planner.plan import plan_offload
+from app.texts import system_language
+
+LIMITS: Final = SessionLimits(close_seconds=1.5)
+"""A load that is cancelled loses its worker, and has two seconds."""
+
+SAFER_PLAN_HELPS: Final = frozenset(
+    {
+        FindingCode.ENGINE_OUT_OF_RAM,
+        FindingCode.ENGINE_OUT_OF_VRAM,
+        FindingCode.ENGINE_KILLED,
+        FindingCode.ENGINE_DIED,
+        FindingCode.ENGINE_ASSERT,
+        FindingCode.ENGINE_TIMED_OUT,
+    }
+)
+"""Failures that have, or may have, to do with memory."""
+
+
+def make_session(spec: EngineSpec, listener: Callable[[SessionEvent], None]) -> EngineSession:
+    """Return a session of this window."""
+    return EngineSession(spec, listener, limits=LIMITS)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPorts:
+    """Where the model controller asks; all but `make_session` and `language` may block.
+
+    Attributes:
+        fresh_budget: Memory as it is now.
+        choose: Name of an engine, or None -> the engine.
+        language: The window's: some notes are not for everyone.
+    """
+
+    fresh_budget: Callable[[], MemoryBudget]
+    inspect: Callable[[Path], InspectedFile] = inspect_path
+    choose: Callable[[str | None, str | None], EngineSpec] = choose_engine
+    make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session
+    language: Callable[[], str] = system_language
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """What a path holds, and where it would go.
+
+    Attributes:
+        notes: What people who do not use the window in English should know.
+        plan: None when a finding is an error.
+    """
+
+    facts: ModelFacts
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    budget: MemoryBudget
+    plan: OffloadPlan | None
+
+    @property
+    def failure(self) -> Finding | None:
+        """Why the model cannot be talked to."""
+        return next((f for f in self.findings if f.severity is Severity.ERROR), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything needed to start an engine."""
+
+    spec: EngineSpec
+    budget: MemoryBudget
+    plan: OffloadPlan
+    options: EngineOptions
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """What to start.
+
+    Attributes:
+        engine_name: None lets Moxie choose.
+        options: None for those of the plan.
+    """
+
+    facts: ModelFacts
+    wishes: Wishes
+    engine_name: str | None = None
+    options: EngineOptions | None = None
+
+
+def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
+    """Read the header, look at the machine, plan."""
+    inspected = ports.inspect(path)
+    findings = findings_for_chat(inspected)
+    budget = ports.fresh_budget()
+    is_good = all(finding.severity is not Severity.ERROR for finding in findings)
+    plan = plan_offload(inspected.facts, budget, wishes) if is_good else None
+    notes = default_model_findings(path) if is_good else ()
+    return CheckedModel(inspected.facts, findings, notes, budget, plan)
+
+
+def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
+    """Look at the machine again and plan with what is free now.
+
+    Raises:
+        FindingError: `ENGINE_MISSING`, `ENGINE_NOT_FOUND`.
+    """
+    spec = ports.choose(request.engine_name, None)
+    budget = ports.fresh_budget()
+    plan = plan_offload(request.facts, budget, request.wishes)
+    return Launch(spec, budget, plan, request.options or plan.options)
+
+
+def next_step(
+    plan: OffloadPlan | None, asked: EngineOptions | None, failure: Finding | None
+) -> LadderStep | None:
+    """Return the safer plan to offer after a failure, or None when there is none or it would not help."""
+    if plan is None or failure is None or failure.code not in SAFER_PLAN_HELPS:
+        return None
+    tried = [index for index, step in enumerate(plan.ladder) if step.options == asked]
+    # what was asked may come from an older plan: then the first step down is the next one
+    following = (tried[-1] if tried else 0) + 1
+    return plan.ladder[following] if following < len(plan.ladder) else None
+
+
+def gravest_first(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return findings in the order they are shown, each once."""
+    order = list(Severity)
+    unique: list[Finding] = []
+    for finding in findings:
+        if finding not in unique:
+            unique.append(finding)
+    return tuple(sorted(unique, key=lambda finding: order.index(finding.severity)))
