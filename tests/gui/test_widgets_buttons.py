@@ -18,12 +18,13 @@ Show = Callable[[QWidget], QWidget]
 
 
 @pytest.mark.parametrize("kind", ["primary", "secondary", "ghost", "danger", "link"])
-def test_space_and_mouse_press_a_button(looks: LookSource, show: Show, qtbot: QtBot, kind: str) -> None:
+def test_keys_and_mouse_press_a_button(looks: LookSource, show: Show, qtbot: QtBot, kind: str) -> None:
     button = Button(looks, kind, "play")
     button.setText("Load model")
     show(button)
-    with qtbot.waitSignal(button.clicked, timeout=1000):
-        qtbot.keyClick(button, Qt.Key.Key_Space)
+    for key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        with qtbot.waitSignal(button.clicked, timeout=1000):
+            qtbot.keyClick(button, key)
     with qtbot.waitSignal(button.clicked, timeout=1000):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 

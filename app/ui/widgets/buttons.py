@@ -1,7 +1,7 @@
 """Buttons with words, and buttons that are only an icon."""
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QIcon, QShowEvent
+from PySide6.QtGui import QHideEvent, QIcon, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from app.ui.theme.icons import icon
@@ -14,7 +14,17 @@ _TURN_MS = 80
 _TURN_DEGREES = 30
 
 
-class Button(QPushButton):
+class _EnterButton(QPushButton):
+    """A button that Enter presses too; Qt gives it only Space outside of dialogs."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class Button(_EnterButton):
     """A button: primary, secondary, ghost, danger or link; one primary in a view."""
 
     def __init__(
@@ -121,7 +131,7 @@ class Button(QPushButton):
             self.setIcon(QIcon())
 
 
-class IconButton(QPushButton):
+class IconButton(_EnterButton):
     """A button that is only an icon; its words are the tool tip and what readers of the screen say."""
 
     def __init__(

@@ -50,6 +50,7 @@ class Segmented(QFrame):
         self._looks = looks
         self._group = QButtonGroup(self)
         self._group.buttonClicked.connect(self._on_clicked)
+        self._group.buttonToggled.connect(self._set_tab_stop)
         self._layout = row(gap=2, margins=(2, 2, 2, 2))
         self.setLayout(self._layout)
         self.setProperty("surface", "segmented")
@@ -90,6 +91,14 @@ class Segmented(QFrame):
             button.setChecked(key == current)
             self._group.addButton(button)
             self._layout.addWidget(button)
+        self._set_tab_stop()
+
+    def _set_tab_stop(self) -> None:
+        """Let Tab stop once: at the chosen word, or at the first where none is."""
+        stop = self._group.checkedButton() or next(iter(self._segments()), None)
+        for button in self._segments():
+            is_stop = button is stop
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_stop else Qt.FocusPolicy.ClickFocus)
 
     def _on_clicked(self, button: _Segment) -> None:
         self.chosen.emit(button.key)

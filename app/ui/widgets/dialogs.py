@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtGui import QGuiApplication, QShowEvent, QTextOption
 from PySide6.QtWidgets import QDialog, QLayout, QPlainTextEdit, QWidget
 
 from app.ui.theme.look import LookSource
@@ -93,7 +93,6 @@ class QuestionDialog(QDialog):
             content.addLayout(self._change_line(change))
         content.addSpacing(4)
         content.addLayout(row(self._other, None, self._no, self._yes))
-        content.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
         self.setLayout(content)
         default = self._no if question.is_destructive else self._yes
         default.setDefault(True)
@@ -111,6 +110,10 @@ class QuestionDialog(QDialog):
         new.setText(change.new)
         return row(name, None, old, IconLabel(self._looks, "right", "text_faint", 14), new)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        self._fit()
+        super().showEvent(event)
+
     def _on_other_clicked(self) -> None:
         self.reject()
         self.other_chosen.emit()
@@ -119,6 +122,16 @@ class QuestionDialog(QDialog):
         look = self._looks.look
         self._no.setText(look.text("ui.dialog.cancel"))
         self._close.set_words(look.text("ui.dialog.close"), "Esc")
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the width of the language of design, or what the buttons need, and the height of the text."""
+        layout = self.layout()
+        if layout is not None:
+            self.ensurePolished()
+            layout.invalidate()
+            width = max(round(_WIDTH * self._looks.look.zoom), layout.totalMinimumSize().width())
+            self.setFixedSize(width, layout.totalHeightForWidth(width))
 
 
 class TextDialog(QDialog):
