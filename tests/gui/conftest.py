@@ -14,16 +14,7 @@ from app.texts import Texts
 from app.ui.theme.fonts import load_fonts
 from app.ui.theme.look import Look, LookSource
 from app.ui.theme.style_sheet import apply_look
-from app.ui.theme.tokens import DARK, LIGHT
-
-LOOKS = {
-    "light-en": (LIGHT, "en"),
-    "dark-en": (DARK, "en"),
-    "light-zh": (LIGHT, "zh_CN"),
-    "dark-zh": (DARK, "zh_CN"),
-}
-"""`@pytest.mark.parametrize("looks", LOOK_NAMES, indirect=True)` runs a test in each of them."""
-LOOK_NAMES = tuple(LOOKS)
+from tests.gui.look_names import LOOKS
 
 HARMLESS = (
     "This plugin does not support propagateSizeHints()",
