@@ -1,1 +1,1 @@
-"""Model output as text: Markdown read into plain facts, and drawn without HTML and without loading anything."""
+"""Model output as text: Markdown read into plain facts, drawn without HTML and without loading anything."""

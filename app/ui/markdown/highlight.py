@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Operator, String, Token, _TokenType
+from pygments.token import Comment, Keyword, Name, Operator, String, _TokenType, is_token_subtype
 from pygments.util import ClassNotFound
 
 COLORED_CODE_MAX: Final = 60_000
@@ -48,6 +48,4 @@ def colored(language: str, code: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _color(kind: _TokenType) -> str | None:
-    if kind is Token.Text:
-        return None
-    return next((color for parent, color in _COLORS if kind in parent), None)
+    return next((color for parent, color in _COLORS if is_token_subtype(kind, parent)), None)

@@ -59,6 +59,14 @@ class ChatModel(QAbstractListModel):
             return item
         return replace(item, text="".join(stream.answer), reasoning="".join(stream.reasoning))
 
+    def item_id(self, row: int) -> int:
+        """Return the id of the message of `row`, without joining its text."""
+        return self._items[row].id
+
+    def thinking_seconds(self, message_id: int) -> float | None:
+        """Return how long a streaming answer has thought; None when it did not."""
+        return self._thinking_seconds(self._streams.get(message_id))
+
     def row_of(self, message_id: int) -> int | None:
         """Return where a message is; None when it is not in this conversation."""
         return self._rows.get(message_id)

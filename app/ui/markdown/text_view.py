@@ -1,0 +1,203 @@
+"""A document on the screen: selectable, with links that only tell when they are clicked."""
+
+import math
+from typing import Any, Final
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
+    QColor,
+    QContextMenuEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QTextBlock,
+    QTextCursor,
+    QTextDocument,
+)
+from PySide6.QtWidgets import QMenu
+
+from app.ui.markdown.document import QUOTE_DEPTH, QUOTE_STEP
+from app.ui.markdown.part import Part
+from app.ui.markdown.selection import Selection
+from app.ui.theme.look import LookSource
+
+_CARET: Final = (7, 17)
+
+
+class TextView(Part):
+    """Paints one `QTextDocument`.
+
+    Signals:
+        link_clicked: the address, as the text gives it.
+    """
+
+    link_clicked = Signal(str)
+
+    def __init__(
+        self, looks: LookSource, document: QTextDocument, selection: Selection, *, wraps: bool = True
+    ) -> None:
+        super().__init__()
+        self._looks = looks
+        self._document = document
+        self._selection = selection
+        self._wraps = wraps
+        self._range = (0, 0)
+        self._fitted: tuple[int, int] | None = None
+        self._pressed_link = ""
+        self._has_caret = False
+        selection.add(self)
+        self.setCursor(Qt.CursorShape.IBeamCursor)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+    @property
+    def document(self) -> QTextDocument:
+        """What is painted."""
+        return self._document
+
+    def set_caret(self, *, is_shown: bool) -> None:
+        """Show the mark of text still to come after the last character."""
+        self._has_caret = is_shown
+        self.update()
+
+    def text_changed(self) -> None:
+        """Measure again at the next `fit`, since the document was changed."""
+        self._fitted = None
+        self.update()
+
+    def fit(self, width: int) -> int:
+        if self._fitted is None or self._fitted[0] != width:
+            self._document.setTextWidth(width if self._wraps else -1)
+            height = math.ceil(self._document.size().height())
+            self._fitted = (width, height)
+            self.resize(width if self._wraps else max(width, self.natural_width()), height)
+        return self._fitted[1]
+
+    def natural_width(self) -> int:
+        """Return how wide the text is without wrapping."""
+        return math.ceil(self._document.idealWidth())
+
+    def position_at(self, point: QPoint) -> int:
+        """Return the place in the text nearest to `point`."""
+        layout = self._document.documentLayout()
+        return max(0, layout.hitTest(QPointF(point), Qt.HitTestAccuracy.FuzzyHit))
+
+    def length(self) -> int:
+        """Return the last place in the text."""
+        return self._document.characterCount() - 1
+
+    def select(self, start: int, stop: int) -> None:
+        """Show the text between two places as selected."""
+        if self._range != (start, stop):
+            self._range = (start, stop)
+            self.update()
+
+    def selected_text(self) -> str:
+        """Return the selected text with plain line ends."""
+        text = self._cursor().selectedText()
+        return text.replace("\u2029", "\n").replace("\u2028", "\n").replace("\u00a0", " ")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        look = self._looks.look
+        context: Any = QAbstractTextDocumentLayout.PaintContext()  # its fields are missing in Qt's stubs
+        context.clip = QRectF(event.rect())
+        context.palette.setColor(QPalette.ColorRole.Text, look.color("text"))
+        if self._range[0] != self._range[1]:
+            marked: Any = QAbstractTextDocumentLayout.Selection()
+            marked.cursor = self._cursor()
+            marked.format.setBackground(look.color("accent"))
+            marked.format.setForeground(look.color("on_accent"))
+            context.selections = [marked]
+        painter.setClipRect(event.rect())
+        self._document.documentLayout().draw(painter, context)
+        self._paint_quote_bars(painter, QRectF(event.rect()), look.color("border_strong"))
+        if self._has_caret:
+            self._paint_caret(painter, look.color("accent"))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            event.ignore()
+            return
+        point = event.position().toPoint()
+        self._pressed_link = self._link_at(point)
+        self._selection.press(self, self.position_at(point))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._selection.drag(event.globalPosition().toPoint())
+            return
+        link = self._link_at(event.position().toPoint())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if link else Qt.CursorShape.IBeamCursor)
+        self.setToolTip(link)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        link = self._link_at(event.position().toPoint())
+        if link and link == self._pressed_link and not self._selection.text():
+            self.link_clicked.emit(link)
+        self._pressed_link = ""
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(min(self.position_at(event.position().toPoint()), self.length()))
+        cursor.select(QTextCursor.SelectionType.WordUnderCursor)
+        self._selection.select_range(self, cursor.selectionStart(), cursor.selectionEnd())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy) and self._selection.copy():
+            return
+        if event.matches(QKeySequence.StandardKey.SelectAll):
+            self._selection.select_all()
+            return
+        event.ignore()  # arrows and pages scroll the conversation
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        look = self._looks.look
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(look.text("ui.chat.copy"), self._selection.copy)
+        copy.setEnabled(bool(self._selection.text()))
+        menu.addAction(look.text("ui.chat.select_all"), self._selection.select_all)
+        menu.popup(event.globalPos())
+
+    def _cursor(self) -> QTextCursor:
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(min(self._range[0], self.length()))
+        cursor.setPosition(min(self._range[1], self.length()), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def _link_at(self, point: QPoint) -> str:
+        return self._document.documentLayout().anchorAt(QPointF(point))
+
+    def _paint_quote_bars(self, painter: QPainter, clip: QRectF, color: QColor) -> None:
+        layout = self._document.documentLayout()
+        block = self._document.firstBlock()
+        while block.isValid():
+            below = block.next()
+            depth = _quote_depth(block)
+            box = layout.blockBoundingRect(block) if depth else QRectF()
+            if depth and box.bottom() >= clip.top() and box.top() <= clip.bottom():
+                gap = block.blockFormat().bottomMargin() if _quote_depth(below) else 0
+                for number in range(depth):
+                    painter.fillRect(QRectF(number * QUOTE_STEP, box.top(), 3, box.height() + gap), color)
+            block = below
+
+    def _paint_caret(self, painter: QPainter, color: QColor) -> None:
+        block = self._document.lastBlock()
+        box = self._document.documentLayout().blockBoundingRect(block)
+        layout = block.layout()
+        line = layout.lineAt(layout.lineCount() - 1)
+        if not line.isValid():
+            return
+        place: Any = line.cursorToX(line.textStart() + line.textLength())
+        left = min(box.left() + place[0] + 2, self.width() - _CARET[0])
+        top = box.top() + line.y() + (line.height() - _CARET[1]) / 2
+        painter.fillRect(QRectF(left, top, *_CARET), color)
+
+
+def _quote_depth(block: QTextBlock) -> int:
+    return block.blockFormat().intProperty(QUOTE_DEPTH) if block.isValid() else 0

@@ -1,0 +1,153 @@
+"""The line under a message: what the answer cost, and what can be done with the message."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtWidgets import QGraphicsOpacityEffect, QWidget
+
+from app.chat.conversation import MessageState
+from app.ui.markdown.part import Part
+from app.ui.theme.look import Look, LookSource
+from app.ui.views.chat_items import MessageItem
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.labels import TextLabel
+
+_LINE: Final = 28
+_GAP: Final = 4
+_ACTIONS: Final = {
+    "stop": "stop",
+    "copy": "copy",
+    "edit": "edit",
+    "continue": "play",
+    "regenerate": "retry",
+    "delete": "delete",
+}
+"""What can be done, in order, and its icon."""
+
+
+class MessageFoot(Part):
+    """Figures left, actions right. Actions of older messages appear under the mouse and under the keyboard.
+
+    Signals:
+        action_requested: `stop`, `copy`, `edit`, `continue`, `regenerate` or `delete`.
+    """
+
+    action_requested = Signal(str)
+
+    def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._looks = looks
+        self._figures = TextLabel("caption", "faint")
+        self._figures.setParent(self)
+        self._actions = QWidget(self)
+        self._effect = QGraphicsOpacityEffect(self._actions)
+        self._effect.setOpacity(0.0)
+        self._actions.setGraphicsEffect(self._effect)
+        self._buttons: dict[str, IconButton] = {}
+        self._is_always_shown = False
+        self._is_hovered = False
+        for name, icon_name in _ACTIONS.items():
+            button = IconButton(looks, icon_name, small=True)
+            button.setParent(self._actions)
+            button.set_words(looks.look.text(f"ui.chat.action.{name}"))
+            button.clicked.connect(lambda _=False, name=name: self.action_requested.emit(name))
+            button.installEventFilter(self)
+            self._buttons[name] = button
+
+    def show_item(self, item: MessageItem) -> None:
+        """Offer what fits `item`, and say what it cost."""
+        offered = set(_offered(item))
+        for name, button in self._buttons.items():
+            button.setVisible(name in offered)
+        self._figures.setText(figures_line(item, self._looks.look))
+
+    def set_always_shown(self, *, is_always_shown: bool) -> None:
+        """Keep the actions in sight, as under the newest answer."""
+        self._is_always_shown = is_always_shown
+        self._show_or_hide()
+
+    def set_hovered(self, *, is_hovered: bool) -> None:
+        """Take whether the mouse is over the message."""
+        self._is_hovered = is_hovered
+        self._show_or_hide()
+
+    @property
+    def actions_width(self) -> int:
+        """Room the buttons need."""
+        shown = [button for button in self._buttons.values() if not button.isHidden()]
+        return sum(button.sizeHint().width() + _GAP for button in shown)
+
+    def fit(self, width: int) -> int:
+        height = round(_LINE * self._looks.look.zoom)
+        x = 0
+        for button in self._buttons.values():
+            if button.isHidden():
+                continue
+            button.adjustSize()
+            button.move(x, (height - button.height()) // 2)
+            x += button.width() + _GAP
+        left = max(0, width - x + _GAP)
+        self._actions.setGeometry(left, 0, x, height)
+        self._figures.setGeometry(0, 0, max(0, left - 8), height)
+        self.resize(width, height)
+        return height
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self._show_or_hide()
+        return super().eventFilter(watched, event)
+
+    @property
+    def are_actions_visible(self) -> bool:
+        """The buttons can be seen now; by Tab they are reached in any case."""
+        has_focus = any(button.hasFocus() for button in self._buttons.values())
+        return self._is_always_shown or self._is_hovered or has_focus
+
+    def _show_or_hide(self) -> None:
+        self._effect.setEnabled(not self.are_actions_visible)
+
+
+def figures_line(item: MessageItem, look: Look) -> str:
+    """Return what an answer cost and how it ended; what is not known is left out."""
+    if item.is_user or item.is_streaming:
+        return ""
+    return look.text("ui.chat.figure.separator").join(_figures(item, look))
+
+
+def _figures(item: MessageItem, look: Look) -> Iterable[str]:
+    figures = item.figures
+    if figures is not None:
+        tokens = figures.timings.predicted_tokens
+        if tokens is not None:
+            yield look.text("ui.chat.figure.tokens", count=tokens)
+        if figures.tokens_per_second is not None:
+            yield look.text("ui.chat.figure.speed", speed=figures.tokens_per_second)
+        first_ms = figures.first_token_ms if figures.first_token_ms is not None else figures.timings.prompt_ms
+        if first_ms is not None:
+            yield look.text("ui.chat.figure.first_token", seconds=first_ms / 1000.0)
+    yield look.text(f"ui.chat.end.{_end(item)}")
+
+
+def _end(item: MessageItem) -> str:
+    match item.state:
+        case MessageState.CANCELLED:
+            return "cancelled"
+        case MessageState.FAILED:
+            return "failed"
+        case MessageState.PARTIAL:
+            return "partial"
+    return item.finish_reason if item.finish_reason in ("stop", "length", "context") else "complete"
+
+
+def _offered(item: MessageItem) -> Iterable[str]:
+    if item.is_streaming:
+        yield "stop"
+        return
+    yield from ("copy", "delete")
+    if item.is_user:
+        yield "edit"
+        return
+    yield "regenerate"
+    if item.can_continue and item.text:
+        yield "continue"

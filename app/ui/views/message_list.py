@@ -1,0 +1,272 @@
+"""A scrolled list of messages that keeps widgets only for what is seen, and some around it."""
+
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
+
+from app.ui.markdown.parts import PartEvents
+from app.ui.markdown.selection import SelectionOwner
+from app.ui.theme.look import LookSource
+from app.ui.theme.tokens import LAYOUT
+from app.ui.views.chat_items import MessageItem
+from app.ui.views.chat_model import ChatModel
+from app.ui.views.focus_order import focus_next
+from app.ui.views.message_widget import MessageWidget
+from app.ui.views.row_window import RowWindow
+
+_SIDE: Final = 26
+_STEP: Final = 48
+_NEAR_END: Final = 8
+_BELOW: Final = 12
+
+
+class _Anchor(NamedTuple):
+    """A message, and how far its top is above the view's; negative when it begins inside the view."""
+
+    message_id: int
+    offset: int
+
+
+class MessageList(QAbstractScrollArea):
+    """Shows a `ChatModel`.
+
+    Where the person looks stays where it is: rows measured above it move the scroll bar, not the text. At
+    the end the list follows what is added, until the person scrolls away.
+
+    Signals:
+        asked: message id and what a button of it says.
+        edit_accepted: message id, new text.
+        follows_changed: whether the end is in sight and followed.
+    """
+
+    asked = Signal(int, str)
+    edit_accepted = Signal(int, str)
+    follows_changed = Signal(bool)
+
+    def __init__(
+        self, looks: LookSource, model: ChatModel, owner: SelectionOwner, events: PartEvents
+    ) -> None:
+        super().__init__()
+        self._looks = looks
+        self._model = model
+        self._owner = owner
+        self._events = events
+        self._rows = RowWindow(looks, model, self.viewport(), self._make_widget)
+        self._follows = True
+        self._is_arranging = False
+        self._newest: MessageWidget | None = None
+        self._ahead = QTimer(self, interval=0, singleShot=True)
+        self._ahead.timeout.connect(self._make_ahead)
+        self._set_up()
+
+    @property
+    def follows(self) -> bool:
+        """The end is in sight, and stays so when text is added."""
+        return self._follows
+
+    @property
+    def widgets(self) -> dict[int, MessageWidget]:
+        """The widgets there are now, by message id: those seen and some around them."""
+        return self._rows.widgets
+
+    def jump_to_end(self) -> None:
+        """Show the end and follow it again."""
+        self._set_follows(follows=True)
+        self._arrange(None)
+
+    def remeasure(self, message_id: int) -> None:
+        """Take the new height of a message."""
+        if self._is_arranging:
+            return
+        anchor = self._anchor()
+        if self._rows.measure(message_id):
+            self._arrange(anchor)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: ARG002 Qt's signature
+        if self._is_arranging:
+            return
+        bar = self.verticalScrollBar()
+        self._set_follows(follows=bar.value() >= bar.maximum() - _NEAR_END)
+        self._arrange(self._anchor())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.verticalScrollBar().setPageStep(max(1, self.viewport().height() - _STEP))
+        anchor = self._anchor()
+        self._is_arranging = True
+        self._rows.set_width(self._column()[1])
+        self._is_arranging = False
+        self._arrange(anchor)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        steps: dict[int, int] = {
+            Qt.Key.Key_Up: -_STEP,
+            Qt.Key.Key_Down: _STEP,
+            Qt.Key.Key_PageUp: -bar.pageStep(),
+            Qt.Key.Key_PageDown: bar.pageStep(),
+            Qt.Key.Key_Home: -bar.maximum(),
+        }
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self._owner.copy()
+        elif event.key() == Qt.Key.Key_End:
+            self.jump_to_end()
+        elif event.key() in steps:
+            bar.setValue(bar.value() + steps[event.key()])
+        else:
+            event.ignore()
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        shown = [widget for widget in self._rows.widgets.values() if widget.isVisible()]
+        rows = sorted(shown, key=lambda widget: widget.y())
+        return focus_next(self, rows, is_forward=next)
+
+    def _set_up(self) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.verticalScrollBar().setSingleStep(_STEP)
+        self.viewport().setAutoFillBackground(False)
+        self._model.modelReset.connect(self._on_reset)
+        self._model.rowsInserted.connect(self._on_inserted)
+        self._model.rowsAboutToBeRemoved.connect(self._on_about_to_be_removed)
+        self._model.rowsRemoved.connect(self._on_removed)
+        self._model.dataChanged.connect(self._on_data_changed)
+        self._looks.changed.connect(self._on_look_changed)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus_changed)
+
+    def _make_widget(self, item: MessageItem) -> MessageWidget:
+        widget = MessageWidget(self._looks, self._owner, self._events, item)
+        message_id = item.id
+        widget.height_changed.connect(lambda: self.remeasure(message_id))
+        widget.asked.connect(lambda what: self.asked.emit(message_id, what))
+        widget.edit_accepted.connect(lambda text: self.edit_accepted.emit(message_id, text))
+        return widget
+
+    def _column(self) -> tuple[int, int]:
+        """Left edge and width of the messages."""
+        room = self.viewport().width() - 2 * _SIDE
+        width = max(1, min(room, round(LAYOUT["prose_max"] * max(1.0, self._looks.look.zoom))))
+        return (self.viewport().width() - width) // 2, width
+
+    def _anchor(self) -> _Anchor | None:
+        """Return what must not move: the first row in sight whose height is known for sure."""
+        heights, value = self._rows.heights, self.verticalScrollBar().value()
+        if not len(heights):
+            return None
+        first = heights.row_at(value)
+        row = first
+        while row < len(heights) and heights.top(row) < value + self.viewport().height():
+            message_id = self._model.item_id(row)
+            if message_id in self._rows.widgets:
+                return _Anchor(message_id, value - heights.top(row))
+            row += 1
+        return _Anchor(self._model.item_id(first), value - heights.top(first))
+
+    def _arrange(self, anchor: _Anchor | None) -> None:
+        height = self.viewport().height()
+        bar = self.verticalScrollBar()
+        self._is_arranging = True
+        value = self._wanted_value(anchor)
+        while self._rows.make_between(value, value + height):
+            value = self._wanted_value(anchor)
+        bar.setRange(0, self._maximum())
+        bar.setValue(value)
+        self._is_arranging = False
+        self._rows.place(self._column()[0], bar.value(), height)
+        self._mark_newest()
+        self._ahead.start()
+
+    def _maximum(self) -> int:
+        return max(0, self._rows.heights.total + _BELOW - self.viewport().height())
+
+    def _wanted_value(self, anchor: _Anchor | None) -> int:
+        row = self._model.row_of(anchor.message_id) if anchor is not None else None
+        if self._follows:
+            value = self._maximum()
+        elif anchor is not None and row is not None:
+            value = self._rows.heights.top(row) + anchor.offset
+        else:
+            value = self.verticalScrollBar().value()
+        return max(0, min(value, self._maximum()))
+
+    def _make_ahead(self) -> None:
+        """Make one widget just outside the view, so that scrolling finds it ready."""
+        height, value = self.viewport().height(), self.verticalScrollBar().value()
+        if not self.isVisible():
+            return
+        anchor = self._anchor()
+        for top, bottom in ((value + height, value + 2 * height), (value - height, value)):
+            if self._rows.make_between(top, bottom, at_most=1):
+                self._arrange(anchor)
+                return
+
+    def _mark_newest(self) -> None:
+        last = self._model.rowCount() - 1
+        newest = self._rows.widgets.get(self._model.item_id(last)) if last >= 0 else None
+        if newest is not self._newest:
+            if self._newest is not None and self._newest in self._rows.widgets.values():
+                self._newest.foot.set_always_shown(is_always_shown=False)
+            self._newest = newest
+            if newest is not None:
+                newest.foot.set_always_shown(is_always_shown=True)
+
+    def _set_follows(self, *, follows: bool) -> None:
+        if follows != self._follows:
+            self._follows = follows
+            self.follows_changed.emit(follows)
+
+    def _on_reset(self) -> None:
+        self._rows.reset()
+        self._newest = None
+        self._set_follows(follows=True)
+        self._arrange(None)
+
+    def _on_inserted(self, parent: QModelIndex, first: int, last: int) -> None:  # noqa: ARG002 Qt's signature
+        anchor = self._anchor()
+        for row in range(first, last + 1):
+            self._rows.insert(row)
+        self._arrange(anchor)
+
+    def _on_about_to_be_removed(self, parent: QModelIndex, first: int, last: int) -> None:  # noqa: ARG002
+        for row in range(last, first - 1, -1):
+            self._rows.remove(row)
+
+    def _on_removed(self) -> None:
+        self._arrange(self._anchor())
+
+    def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
+        anchor = self._anchor()
+        self._is_arranging = True
+        for row in range(first.row(), last.row() + 1):
+            self._rows.change(row)
+        self._is_arranging = False
+        self._arrange(anchor)
+
+    def _on_look_changed(self) -> None:
+        anchor = self._anchor()
+        self._newest = None
+        self._is_arranging = True
+        self._rows.change_look()
+        self._is_arranging = False
+        self._rows.set_width(self._column()[1])
+        self._arrange(anchor)
+
+    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:  # noqa: ARG002 Qt's signature
+        """Bring a control that got the focus by the keyboard into sight."""
+        if new is None or not self.viewport().isAncestorOf(new):
+            return
+        top = new.mapTo(self.viewport(), new.rect().topLeft()).y()
+        bottom = top + new.height()
+        bar = self.verticalScrollBar()
+        if new.height() >= self.viewport().height():
+            return
+        if top < 0:
+            bar.setValue(bar.value() + top - _BELOW)
+        elif bottom > self.viewport().height():
+            bar.setValue(bar.value() + bottom - self.viewport().height() + _BELOW)
