@@ -14,6 +14,7 @@ from app.texts import Texts
 from app.ui.theme.fonts import load_fonts
 from app.ui.theme.look import Look, LookSource
 from app.ui.theme.style_sheet import apply_look
+from tests.gui.look_names import LOOK_NAMES as LOOK_NAMES
 from tests.gui.look_names import LOOKS
 
 HARMLESS = (
