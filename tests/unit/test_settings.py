@@ -1,5 +1,6 @@
 """Settings survive, and bad ones fall back with a finding."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.findings import FindingCode
+from app.options import SamplingOptions
 from app.settings import Settings, load_settings, save_settings
 
 
@@ -43,6 +45,92 @@ def test_an_unknown_language_is_not_used(tmp_path: Path) -> None:
     settings, findings = load_settings(file)
     assert settings.language is None
     assert [f.values["name"] for f in findings] == ["language"]
+
+
+def test_every_setting_survives(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    settings = Settings(
+        language="zh_CN",
+        engine="worker",
+        theme="dark",
+        zoom=1.25,
+        reduced_motion=False,
+        is_expert=True,
+        last_model="D:/模型/a b.gguf",
+        recent_models=("D:/模型/a b.gguf", "/tmp/\udcff.gguf"),
+        window_geometry="AdnQywADAAA=",
+        system_prompt="简短回答。\n",
+        sampling=SamplingOptions(temperature=0.0, top_k=1, seed=7, max_tokens=64, stop=("###",)),
+    )
+    assert all(getattr(settings, f.name) != getattr(Settings(), f.name) for f in fields(Settings))
+    save_settings(file, settings)
+    assert load_settings(file) == (settings, ())
+
+
+def test_a_file_of_the_first_version_gives_its_values_and_defaults_for_the_rest(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"format": 1, "language": "en", "engine": null}', encoding="utf-8")
+    assert load_settings(file) == (Settings(language="en"), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("theme", '"purple"'),
+        ("theme", "[]"),
+        ("zoom", "NaN"),
+        ("zoom", "20"),
+        ("zoom", "true"),
+        ("reduced_motion", "1"),
+        ("is_expert", '"yes"'),
+        ("last_model", "3"),
+        ("recent_models", '"one"'),
+        ("recent_models", "[1]"),
+        ("window_geometry", "{}"),
+        ("system_prompt", "[]"),
+        ("sampling", "[]"),
+        ("sampling.temperature", "-1"),
+        ("sampling.temperature", "true"),
+        ("sampling.top_k", "1.5"),
+        ("sampling.stop", '"###"'),
+    ],
+)
+def test_a_bad_value_is_named_and_costs_itself_only(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / "settings.json"
+    outer, _, inner = name.partition(".")
+    value = f'{{"{inner}": {text}, "min_p": 0.1}}' if inner else text
+    file.write_text(f'{{"{outer}": {value}, "engine": "worker"}}', encoding="utf-8")
+    settings, findings = load_settings(file)
+    expected = Settings(engine="worker", sampling=SamplingOptions(min_p=0.1) if inner else SamplingOptions())
+    assert settings == expected
+    assert [(f.code, f.values["name"]) for f in findings] == [(FindingCode.SETTINGS_INVALID, name)]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([f.name for f in fields(Settings)]),
+        st.recursive(
+            st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from([f.name for f in fields(SamplingOptions)]), inner, max_size=4
+                )
+            ),
+            max_leaves=6,
+        ),
+    )
+)
+def test_no_value_makes_reading_fail(data: dict[str, object]) -> None:
+    import json
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "settings.json"
+        file.write_text(json.dumps(data), encoding="utf-8")
+        settings, _ = load_settings(file)
+        save_settings(file, settings)
+        assert load_settings(file) == (settings, ())
 
 
 @given(st.binary(max_size=200))

@@ -1,5 +1,6 @@
 """The conversation store, used from one background thread only; its failures become findings here."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from app.chat.conversation import Conversation, ConversationSummary, Message
 from app.chat.store import ConversationStore
 from app.chat.writer import ConversationWriter
 from app.findings import Finding, FindingCode, FindingError, Severity
-from app.ui.controllers.live_chat import LiveChat
+from app.ui.controllers.live_chat import FIRST_NEW_ID, LiveChat
 from app.ui.tasks import SerialTasks
 
 T = TypeVar("T")
@@ -37,13 +38,14 @@ class ChatArchive(QObject):
         super().__init__()
         self._tasks = tasks
         self._open_store = open_store
+        self._new_ids = itertools.count(FIRST_NEW_ID)
         self._opened: ConversationStore | None = None  # the background thread's
         self._failure: FindingCode | None = None
         self._has_told_opening = False
 
     def new_chat(self) -> LiveChat:
         """Return an empty chat; the store hears of it with its first message."""
-        return LiveChat(ConversationWriter(self._store))
+        return LiveChat(ConversationWriter(self._store), self._new_ids)
 
     def list(self) -> None:
         """Have the list of conversations told."""
@@ -102,7 +104,7 @@ class ChatArchive(QObject):
         return store.list(), store.findings
 
     def _chat_of(self, conversation: Conversation) -> LiveChat:
-        return LiveChat(ConversationWriter(self._store, conversation), conversation)
+        return LiveChat(ConversationWriter(self._store, conversation), self._new_ids, conversation)
 
     def _close(self) -> None:
         store, self._opened = self._opened, None

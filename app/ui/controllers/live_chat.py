@@ -1,7 +1,7 @@
 """A conversation in the window's memory: what is shown, and what the engine is told. No Qt."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -34,15 +34,20 @@ class LiveChat:
     def __init__(
         self,
         writer: ConversationWriter,
+        new_ids: Iterator[int],
         conversation: Conversation | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Begin an empty conversation, or go on with a stored one."""
+        """Begin an empty conversation, or go on with a stored one.
+
+        Args:
+            new_ids: Ids from `FIRST_NEW_ID` up, none of them given twice in this window.
+        """
         self.writer = writer
         self.stored_id = conversation.id if conversation is not None else None
         self._clock = clock
         self._messages = {message.id: message for message in conversation.messages} if conversation else {}
-        self._next_id = FIRST_NEW_ID
+        self._new_ids = new_ids
         self._figures: dict[int, TurnFigures] = {}
         self._failures: dict[int, Finding] = {}
         self._removed: dict[int, Message] = {}
@@ -96,9 +101,14 @@ class LiveChat:
         """Add a message after `parent_id`; it is the newest now."""
         now = self._clock()
         message = Message(
-            self._next_id, parent_id, role, storable(content), state=state, created_at=now, updated_at=now
+            next(self._new_ids),
+            parent_id,
+            role,
+            storable(content),
+            state=state,
+            created_at=now,
+            updated_at=now,
         )
-        self._next_id += 1
         self._messages[message.id] = message
         return message
 

@@ -54,6 +54,7 @@ class MachineController(QObject):
         self._is_active = True
         self._is_generating = False
         self._is_stopped = False
+        self._has_hung_probe = False
         bridge.sample_taken.connect(self._on_sample)
 
     @property
@@ -91,9 +92,17 @@ class MachineController(QObject):
         """Return what a model may take, by the last look at the machine."""
         return budget_from(self._hardware or HardwareFacts(None))
 
-    def fresh_budget(self) -> MemoryBudget:
-        """Look at the machine again and return what a model may take. Blocks: never in the GUI thread."""
-        return budget_from(detect(self._gpu_source, self._host_source))
+    def fresh_budget(self, patience_seconds: float | None = None) -> MemoryBudget:
+        """Look at the machine again and return what a model may take. Blocks: never in the GUI thread.
+
+        A driver that gave no answer the last time is waited for only shortly.
+        """
+        patience = FIRST_LOOK_SECONDS if self._has_hung_probe else PROBE_TIMEOUT_SECONDS
+        facts = detect(
+            self._gpu_source, self._host_source, probe_timeout_seconds=patience_seconds or patience
+        )
+        self._has_hung_probe = _is_incomplete(facts)
+        return budget_from(facts)
 
     def _set_pace(self) -> None:
         seconds = GENERATING_INTERVAL_SECONDS if self._is_generating else INTERVAL_SECONDS
@@ -106,7 +115,8 @@ class MachineController(QObject):
     def _on_first_look(self, seen: tuple[Detection, HardwareFacts]) -> None:
         detection, facts = seen
         self._show(facts)
-        if any(finding.code is FindingCode.PROBE_TIMED_OUT for finding in facts.findings):
+        if _is_incomplete(facts):
+            self._has_hung_probe = True
             self._tasks.run_in_background(lambda: detection.facts(PROBE_TIMEOUT_SECONDS), self._show)
 
     def _show(self, facts: HardwareFacts) -> None:
@@ -119,3 +129,7 @@ class MachineController(QObject):
         if not self._is_stopped:
             self._last_sample = sample
             self.sample_taken.emit(sample)
+
+
+def _is_incomplete(facts: HardwareFacts) -> bool:
+    return any(finding.code is FindingCode.PROBE_TIMED_OUT for finding in facts.findings)

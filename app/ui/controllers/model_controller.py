@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -23,16 +23,15 @@ from app.engine.session_state import SessionEvent, SessionState, StateChanged
 from app.findings import Finding, FindingError
 from app.options import SamplingOptions
 from app.planner.facts import LadderStep, Wishes
-from app.planner.plan import plan_offload
 from app.ui.bridge import Bridge
 from app.ui.controllers.engine_holder import EngineHolder
+from app.ui.controllers.model_changes import NOTHING_LOADED, Background, InForce, judged, planned_again
 from app.ui.controllers.model_jobs import (
     CheckedModel,
     Launch,
     LaunchRequest,
     ModelPorts,
     check_model,
-    gravest_first,
     next_step,
     prepare_launch,
 )
@@ -42,25 +41,6 @@ from app.ui.tasks import Tasks
 
 _STARTING: Final = LoadProgress("starting")
 _WARMUP: Final = "warmup"
-_NOTHING_LOADED: Final[dict[str, Any]] = {
-    "asked": None,
-    "hello": None,
-    "loaded": None,
-    "progress": None,
-    "failure": None,
-    "next_step": None,
-    "tokens_per_second": None,
-    "needs_reload": False,
-    "log_tail": (),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _InForce:
-    """What the loaded model was loaded with: the wishes, not what became of them."""
-
-    wishes: Wishes
-    engine_name: str | None
 
 
 class ModelController(QObject):
@@ -90,10 +70,8 @@ class ModelController(QObject):
         super().__init__()
         self._tasks = tasks
         self._ports = ports
-        self._engine_name = engine_name
         self._view = ModelView(engine_name=engine_name)
-        self._checked: CheckedModel | None = None
-        self._in_force: _InForce | None = None
+        self._background = Background(engine_name=engine_name)
         self._job = 0  # results of an older job than this are outdated
         self._answer = 0
         self._is_answering = False
@@ -138,15 +116,12 @@ class ModelController(QObject):
     def set_wishes(self, wishes: Wishes) -> None:
         """Plan again with other wishes; what is loaded stays as it is until it is loaded again."""
         if wishes != self._view.wishes:
-            self._change(wishes=wishes, **self._planned_again(wishes))
+            self._show(planned_again(self._view, wishes))
 
     def set_engine(self, name: str | None) -> None:
         """Use another engine from the next load on; None lets Moxie choose."""
-        self._engine_name = name
-        if self._in_force is None:
-            self._change(engine_name=name)
-        else:
-            self._change(needs_reload=self._needs_reload(self._view))
+        self._background = replace(self._background, engine_name=name)
+        self._show(self._view if self._background.in_force else replace(self._view, engine_name=name))
 
     def generate(self, messages: Sequence[ChatMessage], sampling: SamplingOptions) -> bool:
         """Ask for an answer; False when no model is ready."""
@@ -169,7 +144,7 @@ class ModelController(QObject):
     @Slot()
     def update_findings(self) -> None:
         """Choose the findings to show once more: the language is another one."""
-        self._change(findings=self._findings(self._view))
+        self._show(self._view)
 
     def close(self) -> None:
         """End the engine and wait until it is gone, five seconds at most."""
@@ -182,20 +157,19 @@ class ModelController(QObject):
         wishes = self._view.wishes
         if path != self._view.path:
             wishes = replace(wishes, moe="auto")  # a number of blocks belongs to one model
-        self._checked = None
-        self._show(
-            ModelView(phase=ModelPhase.CHECKING, path=path, wishes=wishes, engine_name=self._engine_name)
-        )
+        name = self._background.engine_name
+        self._background = replace(self._background, checked=None)
+        self._show(ModelView(phase=ModelPhase.CHECKING, path=path, wishes=wishes, engine_name=name))
         self._tasks.run_in_background(
             partial(check_model, self._ports, path, wishes),
-            partial(self._on_checked, self._job),
+            partial(self._on_checked, self._job, wishes),
             partial(self._on_check_failed, self._job),
         )
 
-    def _on_checked(self, job: int, checked: CheckedModel) -> None:
+    def _on_checked(self, job: int, wishes: Wishes, checked: CheckedModel) -> None:
         if job != self._job:
             return
-        self._checked = checked
+        self._background = replace(self._background, checked=checked)
         view = replace(
             self._view,
             phase=ModelPhase.FAILED if checked.failure else ModelPhase.PLANNED,
@@ -204,26 +178,13 @@ class ModelController(QObject):
             plan=checked.plan,
             failure=checked.failure,
         )
-        self._view = view
-        planned = self._planned_again(view.wishes)  # the wishes may have changed meanwhile
-        self._show(replace(view, **(planned or {"findings": self._findings(view)})))
+        # they may have changed meanwhile
+        self._show(view if view.wishes == wishes else planned_again(view, view.wishes))
 
     def _on_check_failed(self, job: int, reason: Exception) -> None:
         if job == self._job:
-            self._show(ModelView(wishes=self._view.wishes, engine_name=self._engine_name))
+            self._show(ModelView(wishes=self._view.wishes, engine_name=self._background.engine_name))
         raise reason
-
-    def _planned_again(self, wishes: Wishes) -> dict[str, Any]:
-        """Return what changes in the view with these wishes. Cheap: facts and budget are known."""
-        view = self._view
-        if view.facts is None or view.budget is None or view.plan is None:
-            return {}
-        view = replace(view, wishes=wishes, plan=plan_offload(view.facts, view.budget, wishes))
-        return {
-            "plan": view.plan,
-            "findings": self._findings(view),
-            "needs_reload": self._needs_reload(view),
-        }
 
     # a load
 
@@ -231,23 +192,23 @@ class ModelController(QObject):
         if self._view.is_loaded:
             self._when_free(partial(self._launch, step))
         else:
-            self._change(phase=ModelPhase.LOADING, **(_NOTHING_LOADED | {"progress": _STARTING}))
+            self._change(phase=ModelPhase.LOADING, **(NOTHING_LOADED | {"progress": _STARTING}))
             self._when_free(partial(self._launch, step), ModelPhase.LOADING)
 
     def _when_free(self, then: Callable[[], None], phase: ModelPhase = ModelPhase.UNLOADING) -> None:
         self._job += 1
-        self._in_force = None
+        self._background = replace(self._background, in_force=None)
         has_engine = self._view.can_cancel_load or self._view.is_loaded
         if has_engine and phase is not self._view.phase:
-            self._change(phase=phase, progress=None, needs_reload=False)
+            self._change(phase=phase, progress=None)
         self._engine.when_free(then)
 
     def _launch(self, step: LadderStep | None) -> None:
         facts = self._view.facts
         assert facts is not None  # `can_load` asks for a plan
-        self._change(phase=ModelPhase.LOADING, **(_NOTHING_LOADED | {"progress": _STARTING}))
+        self._change(phase=ModelPhase.LOADING, **(NOTHING_LOADED | {"progress": _STARTING}))
         options = step.options if step is not None else None
-        request = LaunchRequest(facts, self._view.wishes, self._engine_name, options)
+        request = LaunchRequest(facts, self._view.wishes, self._background.engine_name, options)
         self._tasks.run_in_background(
             partial(prepare_launch, self._ports, request),
             partial(self._on_prepared, self._job, request),
@@ -257,13 +218,16 @@ class ModelController(QObject):
     def _on_prepared(self, job: int, request: LaunchRequest, launch: Launch) -> None:
         if job != self._job:
             return
-        self._in_force = _InForce(request.wishes, request.engine_name)
-        self._view = replace(self._view, budget=launch.budget, plan=launch.plan)
-        self._change(
+        in_force = InForce(request.wishes, request.engine_name)
+        self._background = replace(self._background, in_force=in_force)
+        view = replace(
+            self._view,
+            budget=launch.budget,
+            plan=launch.plan,
             asked=launch.options,
             engine_name=launch.spec.name,
-            **self._planned_again(self._view.wishes),
         )
+        self._show(view if view.wishes == request.wishes else planned_again(view, view.wishes))
         self._engine.start(launch.spec, request.facts.path, launch.options)
 
     def _on_not_prepared(self, job: int, reason: Exception) -> None:
@@ -275,22 +239,20 @@ class ModelController(QObject):
         self._fail(reason.finding)
 
     def _show_plan(self) -> None:
-        self._in_force = None
-        view = replace(self._view, phase=ModelPhase.PLANNED, engine_name=self._engine_name, **_NOTHING_LOADED)
-        self._show(replace(view, findings=self._findings(view)))
+        name = self._background.engine_name
+        self._change(phase=ModelPhase.PLANNED, engine_name=name, **NOTHING_LOADED)
 
     def _fail(self, finding: Finding) -> None:
-        self._in_force = None
-        asked = self._view.asked
-        self._view = replace(self._view, **_NOTHING_LOADED)
-        self._change(
-            phase=ModelPhase.FAILED,
-            asked=asked,
-            failure=finding,
-            next_step=next_step(self._view.plan, asked, finding),
-            log_tail=self._engine.log_tail,
-            findings=self._findings(self._view),
-        )
+        self._background = replace(self._background, in_force=None)
+        view = self._view
+        told = {
+            "phase": ModelPhase.FAILED,
+            "asked": view.asked,
+            "failure": finding,
+            "next_step": next_step(view.plan, view.asked, finding),
+            "log_tail": self._engine.log_tail,
+        }
+        self._change(**(NOTHING_LOADED | told))
 
     # what the engine says
 
@@ -309,16 +271,14 @@ class ModelController(QObject):
                 phase = ModelPhase.WARMING if event.phase == _WARMUP else ModelPhase.LOADING
                 self._change(phase=phase, progress=event)
             case Loaded():
-                view = replace(self._view, loaded=event)
-                self._show(replace(view, findings=self._findings(view)))
+                self._change(loaded=event)
             case StateChanged():
                 self._on_state(event)
 
     def _on_state(self, event: StateChanged) -> None:
         match event.state:
             case SessionState.READY:
-                is_changed = self._needs_reload(self._view)
-                self._change(phase=ModelPhase.READY, progress=None, needs_reload=is_changed)
+                self._change(phase=ModelPhase.READY, progress=None)
             case SessionState.FAILED if event.finding is not None:
                 self._fail(event.finding)
 
@@ -349,32 +309,12 @@ class ModelController(QObject):
 
     # the view
 
-    def _needs_reload(self, view: ModelView) -> bool:
-        in_force = self._in_force
-        if in_force is None or view.plan is None or not view.is_loaded:
-            return False
-        if self._engine_name not in (in_force.engine_name, view.engine_name):
-            return True
-        return view.wishes != in_force.wishes and view.plan.options != view.asked
-
-    def _findings(self, view: ModelView) -> tuple[Finding, ...]:
-        checked = self._checked
-        if checked is None:
-            return ()
-        is_english = self._ports.language().startswith("en")
-        return gravest_first(
-            (
-                *checked.findings,
-                *(() if is_english else checked.notes),
-                *(view.plan.findings if view.plan else ()),
-                *(view.loaded.findings if view.loaded else ()),
-            )
-        )
-
     def _change(self, **values: Any) -> None:
         self._show(replace(self._view, **values))
 
     def _show(self, view: ModelView) -> None:
+        is_english = self._ports.language().startswith("en")
+        view = judged(view, replace(self._background, is_english=is_english))
         if view != self._view:
             self._view = view
             self.view_changed.emit(view)

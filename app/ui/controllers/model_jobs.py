@@ -135,13 +135,3 @@ def next_step(
     # what was asked may come from an older plan: then the first step down is the next one
     following = (tried[-1] if tried else 0) + 1
     return plan.ladder[following] if following < len(plan.ladder) else None
-
-
-def gravest_first(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return findings in the order they are shown, each once."""
-    order = list(Severity)
-    unique: list[Finding] = []
-    for finding in findings:
-        if finding not in unique:
-            unique.append(finding)
-    return tuple(sorted(unique, key=lambda finding: order.index(finding.severity)))

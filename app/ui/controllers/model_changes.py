@@ -1,0 +1,85 @@
+"""How the view of the model changes, as pure functions."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from app.findings import Finding, Severity
+from app.planner.facts import Wishes
+from app.planner.plan import plan_offload
+from app.ui.controllers.model_jobs import CheckedModel
+from app.ui.model_view import ModelView
+
+NOTHING_LOADED: Final[dict[str, Any]] = {
+    "asked": None,
+    "hello": None,
+    "loaded": None,
+    "progress": None,
+    "failure": None,
+    "next_step": None,
+    "tokens_per_second": None,
+    "needs_reload": False,
+    "log_tail": (),
+}
+"""What a view says while no engine holds the model, and nothing failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What the loaded model was loaded with: the wishes, not what became of them."""
+
+    wishes: Wishes
+    engine_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What a view follows from beside what the engine says.
+
+    Attributes:
+        checked: None while the file is being looked at.
+        in_force: None while nothing is loaded.
+        engine_name: The person's choice; None lets Moxie choose.
+        is_english: Notes for everybody else are left out.
+    """
+
+    checked: CheckedModel | None = None
+    in_force: InForce | None = None
+    engine_name: str | None = None
+    is_english: bool = True
+
+
+def planned_again(view: ModelView, wishes: Wishes) -> ModelView:
+    """Return the view with these wishes, and with their plan where there can be one."""
+    view = replace(view, wishes=wishes)
+    if view.facts is None or view.budget is None or view.plan is None:
+        return view
+    return replace(view, plan=plan_offload(view.facts, view.budget, wishes))
+
+
+def judged(view: ModelView, background: Background) -> ModelView:
+    """Return the view with its findings, and with whether a reload would change anything."""
+    return replace(view, findings=_findings(view, background), needs_reload=_needs_reload(view, background))
+
+
+def _findings(view: ModelView, background: Background) -> tuple[Finding, ...]:
+    checked = background.checked
+    if checked is None:
+        return ()
+    found = (
+        *checked.findings,
+        *(() if background.is_english else checked.notes),
+        *(view.plan.findings if view.plan else ()),
+        *(view.loaded.findings if view.loaded else ()),
+    )
+    unique = [finding for index, finding in enumerate(found) if finding not in found[:index]]
+    order = list(Severity)
+    return tuple(sorted(unique, key=lambda finding: order.index(finding.severity)))
+
+
+def _needs_reload(view: ModelView, background: Background) -> bool:
+    in_force = background.in_force
+    if in_force is None or view.plan is None or not view.is_loaded:
+        return False
+    if background.engine_name not in (in_force.engine_name, view.engine_name):
+        return True
+    return view.wishes != in_force.wishes and view.plan.options != view.asked

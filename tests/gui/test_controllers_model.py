@@ -1,0 +1,347 @@
+"""The model controller over the echo engine, in real worker processes."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.engine.protocol import ChatMessage, Failed, Finished, Token
+from app.engine.spec import EngineSpec
+from app.findings import FindingCode, FindingError, error
+from app.options import SamplingOptions
+from app.planner.facts import Wishes
+from app.ui.model_view import ModelPhase
+from tests.controller_setup import BUDGET, Desk, workers, write_model
+from tests.session_recorder import gone_within
+
+LOADED = [ModelPhase.CHECKING, ModelPhase.PLANNED, ModelPhase.LOADING, ModelPhase.READY]
+
+
+@pytest.fixture
+def desk(qtbot: QtBot) -> Iterator[Desk]:
+    desk = Desk(qtbot)
+    yield desk
+    desk.close()
+    assert gone_within(workers(), 5.0)
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> Path:
+    return write_model(tmp_path)
+
+
+def ask(desk: Desk, text: str) -> bool:
+    return desk.model.generate([ChatMessage("user", text)], SamplingOptions())
+
+
+def said(desk: Desk) -> str:
+    return "".join(event.text for event in desk.answer_events if isinstance(event, Token))
+
+
+def wait_for_text(desk: Desk) -> None:
+    desk.wait(lambda: len(said(desk)) > 5)
+
+
+def test_a_model_goes_from_picked_to_an_answer_and_away(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    assert desk.phases == LOADED
+    assert desk.view.asked == desk.engine.loads[0]
+    assert desk.view.loaded is not None
+    assert desk.view.hello is not None
+    assert desk.view.engine_name == "echo"
+    assert ask(desk, "Hello 世界 again")
+    assert not ask(desk, "at the same time")
+    desk.wait_for_phase(ModelPhase.READY)
+    assert said(desk) == "Hello 世界 again"
+    assert isinstance(desk.answer_events[-1], Finished)
+    desk.model.unload()
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.phases[4:] == [
+        ModelPhase.GENERATING,
+        ModelPhase.READY,
+        ModelPhase.UNLOADING,
+        ModelPhase.PLANNED,
+    ]
+    assert workers() == []
+    assert desk.view.loaded is None
+    assert desk.view.can_load
+
+
+def test_the_plan_is_there_before_anything_is_loaded(desk: Desk, model_file: Path) -> None:
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    view = desk.view
+    assert view.facts is not None
+    assert view.facts.is_moe
+    assert view.plan is not None
+    assert view.budget == BUDGET
+    assert (view.asked, view.loaded, workers()) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b"<html>", FindingCode.NOT_GGUF), (b"", FindingCode.FILE_EMPTY)]
+)
+def test_a_file_that_is_no_model_fails_with_its_reason(
+    desk: Desk, tmp_path: Path, content: bytes, code: FindingCode
+) -> None:
+    file = tmp_path / "page.gguf"
+    file.write_bytes(content)
+    desk.model.pick(file)
+    desk.wait_for_phase(ModelPhase.FAILED)
+    assert desk.view.failure is not None
+    assert desk.view.failure.code is code
+    assert not desk.view.can_load
+    desk.model.load()
+    assert desk.view.phase is ModelPhase.FAILED
+
+
+def test_the_last_of_several_picks_counts(desk: Desk, tmp_path: Path) -> None:
+    files = [write_model(tmp_path, f"{number}.gguf") for number in range(5)]
+    for file in files:
+        desk.model.pick(file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.view.path == files[-1]
+    assert desk.view.facts is not None
+    assert desk.view.facts.path == files[-1]
+
+
+def test_wishes_while_a_file_is_read_are_in_its_plan(desk: Desk, model_file: Path) -> None:
+    desk.model.pick(model_file)
+    desk.model.set_wishes(Wishes(n_ctx=1024))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.view.plan is not None
+    assert desk.view.plan.options.n_ctx == 1024
+
+
+def test_wishes_plan_again_and_ask_for_a_reload_only_where_it_changes_something(
+    desk: Desk, model_file: Path
+) -> None:
+    desk.load(model_file)
+    before = desk.view.wishes
+    assert not desk.view.needs_reload
+    desk.model.set_wishes(replace(before, n_ctx=2048))
+    assert desk.view.needs_reload
+    assert desk.view.plan is not None
+    assert desk.view.plan.options.n_ctx == 2048
+    assert desk.view.asked is not None
+    assert desk.view.asked.n_ctx != 2048
+    desk.model.set_wishes(before)
+    assert not desk.view.needs_reload
+    desk.model.set_wishes(replace(before, n_ctx=desk.view.plan.options.n_ctx))
+    assert not desk.view.needs_reload
+
+
+def test_a_reload_lets_the_old_engine_go_first_and_applies_the_wishes(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    (old,) = workers()
+    desk.model.set_wishes(Wishes(n_ctx=2048))
+    desk.model.reload()
+    assert desk.view.phase is ModelPhase.UNLOADING
+    desk.wait_for_phase(ModelPhase.READY)
+    assert desk.engine.loads[-1].n_ctx == 2048
+    assert not desk.view.needs_reload
+    assert old not in workers()
+    assert len(workers()) == 1
+
+
+def test_every_load_plans_with_the_memory_there_is_then(desk: Desk, model_file: Path) -> None:
+    desk.budgets = [BUDGET, replace(BUDGET, performance_cores=1)]
+    desk.load(model_file)
+    assert desk.view.budget == desk.budgets[-1]
+    assert desk.engine.loads[0].n_threads == 1
+
+
+def test_a_load_can_be_cancelled_and_begun_again(desk: Desk, model_file: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 60.0), ("echo.ignore_cancel", True))
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.wait(lambda: desk.view.progress is not None and bool(desk.view.progress.fraction))
+    assert desk.view.can_cancel_load
+    desk.model.cancel_load()
+    desk.qtbot.waitUntil(lambda: desk.view.phase is ModelPhase.PLANNED, timeout=2000)
+    assert workers() == []
+    assert desk.view.failure is None
+    desk.engine.overrides = ()
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.READY)
+
+
+def test_a_load_can_be_cancelled_before_its_engine_was_started(desk: Desk, model_file: Path) -> None:
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.model.cancel_load()
+    assert desk.phases[-3:] == [ModelPhase.LOADING, ModelPhase.UNLOADING, ModelPhase.PLANNED]
+    desk.load(model_file)
+    assert len(desk.engine.loads) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_load_that_dies_offers_the_next_safer_plan(desk: Desk, model_file: Path) -> None:
+    desk.engine.overrides = (("echo.load_signal", "SIGKILL"),)
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.FAILED)
+    assert desk.view.failure is not None
+    assert desk.view.failure.code is FindingCode.ENGINE_KILLED
+    step = desk.view.next_step
+    assert step is not None
+    assert desk.view.plan is not None
+    assert step == desk.view.plan.ladder[1]
+    desk.engine.overrides = ()
+    desk.model.load_step(step)
+    desk.wait_for_phase(ModelPhase.READY)
+    assert desk.view.asked == step.options
+    assert desk.phases[-1] is ModelPhase.READY
+    assert not desk.view.needs_reload
+
+
+def test_an_engine_that_is_not_there_is_a_failure_with_its_name(desk: Desk, model_file: Path) -> None:
+    desk.model.set_engine("none-such")
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.FAILED)
+    assert desk.view.failure is not None
+    assert desk.view.failure.code is FindingCode.ENGINE_NOT_FOUND
+    assert desk.view.next_step is None
+    desk.model.set_engine("echo")
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.READY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_engine_killed_in_mid_answer_ends_it_and_the_next_load_works(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    ask(desk, "/slow " + "word " * 500)
+    wait_for_text(desk)
+    os.kill(workers()[0], signal.SIGKILL)
+    desk.wait_for_phase(ModelPhase.FAILED)
+    last = desk.answer_events[-1]
+    assert isinstance(last, Failed)
+    assert last.finding.code is FindingCode.ENGINE_KILLED
+    assert desk.view.failure == last.finding
+    assert desk.view.can_load
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.READY)
+    assert ask(desk, "and on")
+    desk.wait_for_phase(ModelPhase.READY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_engine_that_dies_unasked_is_told(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    os.kill(workers()[0], signal.SIGKILL)
+    desk.wait_for_phase(ModelPhase.FAILED)
+    assert desk.view.failure is not None
+    assert desk.answer_events == []
+
+
+def test_a_stopped_answer_leaves_the_model_ready(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    ask(desk, "/slow " + "word " * 500)
+    wait_for_text(desk)
+    desk.model.stop()
+    assert desk.view.phase is ModelPhase.STOPPING
+    desk.qtbot.waitUntil(lambda: desk.view.phase is ModelPhase.READY, timeout=2000)
+    last = desk.answer_events[-1]
+    assert isinstance(last, Finished)
+    assert last.finish_reason == "cancelled"
+
+
+def test_a_stop_right_after_the_question_is_not_lost(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    ask(desk, "/slow " + "word " * 500)
+    desk.model.stop()
+    desk.qtbot.waitUntil(lambda: desk.view.phase is ModelPhase.READY, timeout=2000)
+
+
+def test_picking_another_model_ends_the_answer_and_unloads_first(
+    desk: Desk, model_file: Path, tmp_path: Path
+) -> None:
+    desk.load(model_file)
+    desk.model.set_wishes(Wishes(moe=2, n_ctx=2048))
+    other = write_model(tmp_path, "other.gguf")
+    ask(desk, "/slow " + "word " * 500)
+    wait_for_text(desk)
+    desk.model.pick(other)
+    assert desk.view.phase is ModelPhase.UNLOADING
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert workers() == []
+    assert desk.view.path == other
+    assert desk.view.wishes == Wishes(moe="auto", n_ctx=2048)
+    last = desk.answer_events[-1]
+    assert isinstance(last, Finished)
+    assert last.finish_reason == "cancelled"
+
+
+def test_a_speed_is_told_while_an_answer_comes(desk: Desk, model_file: Path) -> None:
+    told: list[tuple[float | None, bool]] = []
+    desk.model.speed_changed.connect(lambda speed, is_prefill: told.append((speed, is_prefill)))
+    desk.load(model_file)
+    ask(desk, "/slow " + "word " * 60)
+    desk.wait_for_phase(ModelPhase.READY)
+    assert told[0] == (None, True)
+    assert told[-1] == (None, False)
+    rates = [speed for speed, is_prefill in told if speed is not None and not is_prefill]
+    assert rates
+    assert all(10 < rate < 60 for rate in rates)
+    assert desk.view.tokens_per_second is not None
+
+
+@pytest.mark.parametrize("moment", ["checking", "preparing", "loading", "ready", "generating", "unloading"])
+def test_closing_leaves_no_engine(desk: Desk, model_file: Path, moment: str) -> None:
+    desk.model.pick(model_file)
+    if moment != "checking":
+        desk.wait_for_phase(ModelPhase.PLANNED)
+    if moment == "loading":
+        desk.engine.overrides = (("echo.load_seconds", 60.0),)
+    if moment in ("preparing", "loading", "ready", "generating", "unloading"):
+        desk.model.load()
+    if moment == "loading":
+        desk.wait(lambda: desk.view.progress is not None and bool(desk.view.progress.fraction))
+    if moment in ("ready", "generating", "unloading"):
+        desk.wait_for_phase(ModelPhase.READY)
+    if moment == "generating":
+        ask(desk, "/slow " + "word " * 500)
+    if moment == "unloading":
+        desk.model.unload()
+    desk.model.close()
+    assert workers() == []
+    desk.qtbot.wait(50)  # what is still on its way must start nothing
+    assert workers() == []
+
+
+def test_an_unexpected_error_of_a_job_is_heard_and_the_model_is_not_stuck(
+    desk: Desk, model_file: Path
+) -> None:
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.budgets = []
+    with desk.qtbot.captureExceptions() as heard:
+        desk.model.load()
+        desk.wait(lambda: bool(heard))
+    assert heard[0][0] is IndexError
+    assert desk.view.phase is ModelPhase.PLANNED
+
+
+def test_no_engine_at_all_is_said(qtbot: QtBot, model_file: Path) -> None:
+    missing = error(FindingCode.ENGINE_MISSING, name=None)
+
+    def none_at_all(name: str | None, settings: str | None) -> EngineSpec:
+        raise FindingError(missing)
+
+    desk = Desk(qtbot, choose=none_at_all)
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.FAILED)
+    assert desk.view.failure == missing
+    desk.close()
