@@ -1,0 +1,219 @@
+"""One strip of the monitor: up to two curves over the common time axis, each with a scale of its own."""
+
+from typing import Final
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.ui.charts.frame import CurveStyle, StripFrame
+from app.ui.charts.pens import AREA_ALPHA, BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
+from app.ui.charts.scale import tick_text
+from app.ui.theme.look import LookSource
+from app.ui.theme.tokens import TYPE
+
+LEFT_AXIS: Final = 32
+RIGHT_AXIS: Final = 30
+"""The same for every strip, with or without a second scale: a moment has one place across all of them."""
+
+LEAST_HEIGHT: Final = 62
+_FRAME: Final = 2
+"""Room for the focus ring above and below the curves."""
+_RADIUS: Final = 6.0
+_KEY_STEPS: Final = {
+    Qt.Key.Key_Left: -1.0,
+    Qt.Key.Key_Right: 1.0,
+    Qt.Key.Key_PageUp: -10.0,
+    Qt.Key.Key_PageDown: 10.0,
+}
+
+
+class StripChart(QWidget):
+    """Curves by pyqtgraph on a ground painted here; its view gets no layout, so its size hint does no harm.
+
+    Signals:
+        pointed: seconds before now under the mouse or the keys, None when they leave.
+    """
+
+    pointed = Signal(object)
+
+    def __init__(self, looks: LookSource, curves: tuple[CurveStyle, ...], span_seconds: float) -> None:
+        super().__init__()
+        self._looks = looks
+        self._styles = curves
+        self._span_seconds = span_seconds
+        self._frame: StripFrame | None = None
+        self._cursor: float | None = None
+        self._view = pg.GraphicsView(self, background=None)
+        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0)
+        self._curves = [pg.PlotCurveItem(connect="finite") for _ in curves]
+        self._build_view()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        looks.changed.connect(self._on_look_changed)
+        self._on_look_changed()
+
+    @property
+    def frame(self) -> StripFrame | None:
+        """What is shown; None before the first."""
+        return self._frame
+
+    @property
+    def cursor_seconds(self) -> float | None:
+        """The moment pointed at."""
+        return self._cursor
+
+    def show_frame(self, frame: StripFrame) -> None:
+        """Draw a moment."""
+        self._frame = frame
+        for curve, line, scale in zip(self._curves, frame.lines, frame.scales, strict=True):
+            curve.setData(frame.times, line / scale.top)
+        self.update()
+
+    def set_cursor(self, seconds: float | None) -> None:
+        """Mark a moment, or none."""
+        if seconds != self._cursor:
+            self._cursor = seconds
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(280, self.minimumSizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        line = TYPE["caption"].line * self._looks.look.zoom
+        return QSize(160, max(LEAST_HEIGHT, round(3 * line + 6 * _FRAME)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._view.setGeometry(self._plot().toRect())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 Qt's signature
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        look, plot = self._looks.look, self._plot()
+        painter.setPen(QPen(look.color("accent"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+        painter.setBrush(look.color("sunken"))
+        painter.drawRoundedRect(plot.adjusted(-1, -1, 1, 1), _RADIUS, _RADIUS)
+        if self._frame is None:
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+        for share in (0.0, 0.5, 1.0):
+            self._paint_level(
+                painter,
+                QPen(look.color("border"), 1),
+                share / self._frame.scales[0].top * self._frame.scales[0].highest_tick,
+            )
+        self._paint_times(painter)
+        if self._frame.budget is not None:
+            pen = series_pen(look, BUDGET_SERIES, width=1.2)
+            self._paint_level(painter, pen, self._frame.budget / self._frame.scales[0].top)
+        self._paint_ticks(painter)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        plot = self._plot()
+        x = event.position().x()
+        if plot.left() <= x <= plot.right():
+            self.pointed.emit((x - plot.left()) / plot.width() * self._span_seconds - self._span_seconds)
+        else:
+            self.pointed.emit(None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.pointed.emit(None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        at = 0.0 if self._cursor is None else self._cursor
+        if key in _KEY_STEPS:
+            self.pointed.emit(max(-self._span_seconds, min(0.0, at + _KEY_STEPS[key])))
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            self.pointed.emit(-self._span_seconds if key is Qt.Key.Key_Home else 0.0)
+        elif key is Qt.Key.Key_Escape and self._cursor is not None:
+            self.pointed.emit(None)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.pointed.emit(None)
+        self.update()
+
+    def _build_view(self) -> None:
+        self._view.setCentralItem(self._box)
+        self._view.setAntialiasing(True)
+        self._view.setProperty("surface", "plain")  # transparent: the ground is painted here, below it
+        self._view.setCacheMode(pg.GraphicsView.CacheModeFlag.CacheNone)
+        # painted whenever this widget is; left to itself the scene would paint most of it a second time
+        self._view.setViewportUpdateMode(pg.GraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        self._view.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for curve in self._curves:
+            self._box.addItem(curve)
+        self._box.setRange(
+            xRange=(-self._span_seconds, 0.0), yRange=(0.0, 1.0), padding=0, disableAutoRange=True
+        )
+
+    def _on_look_changed(self) -> None:
+        look = self._looks.look
+        for curve, style in zip(self._curves, self._styles, strict=True):
+            curve.setPen(series_pen(look, style.series, is_dashed=style.is_dashed))
+            if style.is_filled:
+                curve.setFillLevel(0.0)
+                curve.setBrush(series_color(look, style.series, AREA_ALPHA))
+        self.updateGeometry()
+        self.update()
+
+    def _plot(self) -> QRectF:
+        width, height = self.width() - LEFT_AXIS - RIGHT_AXIS, self.height() - 2 * _FRAME
+        return QRectF(LEFT_AXIS, _FRAME, max(1, width), max(1, height))
+
+    def _level(self, share: float) -> float:
+        plot = self._plot()
+        return plot.bottom() - share * plot.height()
+
+    def _paint_level(self, painter: QPainter, pen: QPen, share: float) -> None:
+        plot = self._plot()
+        painter.setPen(pen)
+        painter.drawLine(QLineF(plot.left(), self._level(share), plot.right(), self._level(share)))
+
+    def _paint_times(self, painter: QPainter) -> None:
+        """Paint reading times, events and the cursor."""
+        assert self._frame is not None
+        look, plot = self._looks.look, self._plot()
+        per_second = plot.width() / self._span_seconds
+        for start, end in self._frame.shades:
+            left = max(plot.left(), plot.right() + start * per_second)
+            right = min(plot.right(), plot.right() + end * per_second)
+            if right > left:
+                box = QRectF(left, plot.top(), max(1.0, right - left), plot.height())
+                painter.fillRect(box, series_color(look, BUDGET_SERIES, SHADE_ALPHA))
+        pens = [(mark, QPen(look.color("text_faint"), 1, Qt.PenStyle.DotLine)) for mark in self._frame.marks]
+        if self._cursor is not None:
+            pens.append((self._cursor, QPen(look.color("text"), 1)))
+        for seconds, pen in pens:
+            if -self._span_seconds <= seconds <= 0:
+                x = round(plot.right() + seconds * per_second)
+                painter.setPen(pen)
+                painter.drawLine(QLineF(x, plot.top(), x, plot.bottom()))
+
+    def _paint_ticks(self, painter: QPainter) -> None:
+        assert self._frame is not None
+        look, plot = self._looks.look, self._plot()
+        painter.setFont(look.font("caption"))
+        painter.setPen(look.color("text_faint"))
+        height = TYPE["caption"].line * look.zoom
+        sides = (
+            (QRectF(0, 0, LEFT_AXIS - 5, height), Qt.AlignmentFlag.AlignRight),
+            (QRectF(plot.right() + 5, 0, RIGHT_AXIS - 5, height), Qt.AlignmentFlag.AlignLeft),
+        )
+        for scale, (box, side) in zip(self._frame.scales, sides, strict=False):
+            for tick in scale.ticks:
+                top = self._level(tick / scale.top) - height / 2
+                box.moveTop(max(0.0, min(self.height() - height, top)))
+                painter.drawText(box, side | Qt.AlignmentFlag.AlignVCenter, tick_text(tick))
