@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -14,8 +14,17 @@ from app.chat.writer import ConversationWriter
 from app.findings import Finding, FindingCode, FindingError, Severity
 from app.ui.controllers.live_chat import FIRST_NEW_ID, LiveChat
 from app.ui.tasks import SerialTasks
+from app.ui.views.chat_items import MessageItem
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChat:
+    """A chat out of the store, and what is shown of it."""
+
+    chat: LiveChat
+    items: tuple[MessageItem, ...]
 
 
 class ChatArchive(QObject):
@@ -51,12 +60,12 @@ class ChatArchive(QObject):
         """Have the list of conversations told."""
         self._run(self._list, self._on_listed)
 
-    def read(self, conversation_id: int, on_read: Callable[[LiveChat | None], None]) -> None:
+    def read(self, conversation_id: int, on_read: Callable[[ReadChat | None], None]) -> None:
         """Read a chat; None when there is none of this id any more."""
 
-        def job() -> LiveChat | None:
+        def job() -> ReadChat | None:
             conversation = self._store().read(conversation_id)
-            return None if conversation is None else self._chat_of(conversation)
+            return None if conversation is None else self._read(conversation)
 
         self._run(job, on_read)
 
@@ -103,8 +112,10 @@ class ChatArchive(QObject):
         store = self._store()
         return store.list(), store.findings
 
-    def _chat_of(self, conversation: Conversation) -> LiveChat:
-        return LiveChat(ConversationWriter(self._store, conversation), self._new_ids, conversation)
+    def _read(self, conversation: Conversation) -> ReadChat:
+        writer = ConversationWriter(self._store, conversation)
+        chat = LiveChat(writer, self._new_ids, conversation)
+        return ReadChat(chat, chat.items())  # made here: thousands take longer than the GUI thread has
 
     def _close(self) -> None:
         store, self._opened = self._opened, None

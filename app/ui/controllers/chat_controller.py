@@ -13,12 +13,13 @@ from app.chat.turn import TurnEvent
 from app.engine.protocol import ChatMessage
 from app.texts import Texts
 from app.ui.controllers.answering import Answering, opener_of
-from app.ui.controllers.chat_archive import ChatArchive
+from app.ui.controllers.chat_archive import ChatArchive, ReadChat
 from app.ui.controllers.live_chat import LiveChat, RemovedMessage
 from app.ui.controllers.model_controller import ModelController
 from app.ui.controllers.preferences import Preferences
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.tasks import SerialTasks
+from app.ui.views.chat_items import MessageItem
 
 CLOSE_SECONDS: Final = 5.0
 
@@ -136,15 +137,7 @@ class ChatController(QObject):
             if held.stored_id == conversation_id:
                 self._show(held)
                 return
-        opening = self._opening
-
-        def show(chat: LiveChat | None) -> None:
-            if chat is None:
-                self._archive.list()  # somebody else deleted it
-            elif opening == self._opening:
-                self._show(chat)
-
-        self._archive.read(conversation_id, show)
+        self._read(conversation_id)
 
     def delete_chat(self, conversation_id: int) -> None:
         """Take a chat off the list; it can be undone."""
@@ -343,14 +336,26 @@ class ChatController(QObject):
     def _answering_in(self, chat: LiveChat) -> bool:
         return self._answering is not None and self._answering.chat is chat
 
-    def _show(self, chat: LiveChat) -> None:
+    def _show(self, chat: LiveChat, items: tuple[MessageItem, ...] | None = None) -> None:
         self._current = chat
         self.conversation_opened.emit(chat.stored_id)
-        self.items_reset.emit(self._items())
+        self.items_reset.emit(self._items() if items is None else items)
         self.queue_changed.emit(self.queued_text)
         self.context_used.emit(chat.context_tokens)
 
-    def _items(self) -> tuple[object, ...]:
+    def _read(self, conversation_id: int) -> None:
+        self._opening += 1
+        opening = self._opening
+
+        def show(read: ReadChat | None) -> None:
+            if read is None:
+                self._archive.list()  # somebody else deleted it
+            elif opening == self._opening:
+                self._show(read.chat, read.items)
+
+        self._archive.read(conversation_id, show)
+
+    def _items(self) -> tuple[MessageItem, ...]:
         items = self._current.items()
         answering = self._answering
         if answering is None or not self._answering_in(self._current):
@@ -363,5 +368,4 @@ class ChatController(QObject):
         if chat is self._current:
             self.items_reset.emit(self._items())
         elif chat.stored_id is not None and chat.stored_id == self.current_id:
-            self._opening += 1
-            self._archive.read(chat.stored_id, lambda read: self._show(read) if read else None)
+            self._read(chat.stored_id)

@@ -150,11 +150,9 @@ class LiveChat:
 
     def _item(self, message: Message) -> MessageItem:
         item = item_of(message)
-        return replace(
-            item,
-            figures=self._figures.get(message.id, item.figures),
-            failure=self._failures.get(message.id),
-        )
+        if message.id not in self._figures:
+            return item
+        return replace(item, figures=self._figures[message.id], failure=self._failures.get(message.id))
 
 
 def context_tokens_of(timings: Timings) -> int | None:
