@@ -19,6 +19,8 @@ CATALOGUES = {
 TEXT_METHODS = {"text", "say", "tell"}
 HAN = re.compile(r"[\u4e00-\u9fff]")
 LETTERS = re.compile(r"[A-Za-z]{2,}")
+LATIN_IN_BOTH = ("Flash attention", "SmolLM2 MoE")
+"""Names and terms that Chinese users say in Latin letters too."""
 
 
 def test_both_languages_have_the_same_keys() -> None:
@@ -34,7 +36,7 @@ def test_a_text_has_the_same_placeholders_in_both_languages(key: str) -> None:
 def test_a_text_is_translated(key: str) -> None:
     english, chinese = CATALOGUES["en"][key], CATALOGUES["zh_CN"][key]
     words = LETTERS.findall(re.sub(r"\{[^}]*\}", "", english))
-    if len(words) >= 2:
+    if len(words) >= 2 and english not in LATIN_IN_BOTH:
         assert HAN.search(chinese), f"{key}: {chinese}"
     assert not HAN.search(english), f"{key}: {english}"
 
