@@ -68,13 +68,19 @@ class Desk:
         qtbot: QtBot,
         engine_name: str | None = "echo",
         choose: Callable[[str | None, str | None], EngineSpec] = choose_engine,
+        language: Callable[[], str] = lambda: "en",
     ) -> None:
         self.qtbot = qtbot
         self.engine = Engine()
         self.budgets = [BUDGET]
         self.bridge = Bridge()
         self.tasks = Tasks(self.bridge)
-        ports = ModelPorts(fresh_budget=self._budget, choose=choose, make_session=self.engine.make_session)
+        ports = ModelPorts(
+            fresh_budget=self._budget,
+            choose=choose,
+            make_session=self.engine.make_session,
+            language=language,
+        )
         self.model = ModelController(self.bridge, self.tasks, ports, engine_name)
         self.phases: list[ModelPhase] = []
         self.answer_events: list[object] = []

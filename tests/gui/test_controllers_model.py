@@ -12,10 +12,12 @@ from pytestqt.qtbot import QtBot
 
 from app.engine.protocol import ChatMessage, Failed, Finished, Token
 from app.engine.spec import EngineSpec
-from app.findings import FindingCode, FindingError, error
+from app.findings import FindingCode, FindingError, Severity, error
+from app.library.default_model import FILE_NAME
 from app.options import SamplingOptions
+from app.paths import models_folder
 from app.planner.facts import Wishes
-from app.ui.model_view import ModelPhase
+from app.ui.model_view import ModelPhase, ModelView
 from tests.controller_setup import BUDGET, Desk, workers, write_model
 from tests.session_recorder import gone_within
 
@@ -345,3 +347,71 @@ def test_no_engine_at_all_is_said(qtbot: QtBot, model_file: Path) -> None:
     desk.wait_for_phase(ModelPhase.FAILED)
     assert desk.view.failure == missing
     desk.close()
+
+
+def test_picking_what_is_loaded_changes_nothing(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    desk.model.pick(model_file)
+    assert desk.view.phase is ModelPhase.READY
+    assert len(desk.engine.loads) == 1
+
+
+def test_wishes_changed_while_loading_ask_for_a_reload_when_ready(desk: Desk, model_file: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 0.2),)
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.wait(lambda: desk.view.asked is not None)
+    desk.model.set_wishes(Wishes(n_ctx=1024))
+    assert not desk.view.needs_reload
+    desk.wait_for_phase(ModelPhase.READY)
+    assert desk.view.needs_reload
+    assert desk.view.plan is not None
+    assert desk.view.plan.options.n_ctx == 1024
+
+
+def test_another_engine_while_loaded_asks_for_a_reload(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    desk.model.set_engine("worker")
+    assert desk.view.needs_reload
+    assert desk.view.engine_name == "echo"
+    desk.model.set_engine("echo")
+    assert not desk.view.needs_reload
+
+
+def test_every_listener_hears_in_order_also_of_what_another_one_did(desk: Desk, model_file: Path) -> None:
+    told: list[ModelPhase] = []
+
+    def load_at_once(view: ModelView) -> None:
+        if view.phase is ModelPhase.PLANNED:
+            desk.model.load()
+
+    desk.model.view_changed.connect(load_at_once)
+    desk.model.view_changed.connect(lambda view: told.append(view.phase))
+    desk.model.pick(model_file)
+    desk.wait_for_phase(ModelPhase.READY)
+    assert list(dict.fromkeys(told)) == LOADED
+    assert told[-1] is ModelPhase.READY
+
+
+def test_that_the_default_model_speaks_english_only_is_for_everybody_else(qtbot: QtBot) -> None:
+    language = ["zh_CN"]
+    desk = Desk(qtbot, language=lambda: language[0])
+    desk.model.pick(write_model(models_folder(), FILE_NAME))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    codes = [finding.code for finding in desk.view.findings]
+    assert FindingCode.DEFAULT_MODEL_ENGLISH_ONLY in codes
+    language[0] = "en"
+    desk.model.update_findings()
+    assert FindingCode.DEFAULT_MODEL_ENGLISH_ONLY not in [finding.code for finding in desk.view.findings]
+    desk.close()
+
+
+def test_findings_are_shown_the_gravest_first_and_each_once(desk: Desk, model_file: Path) -> None:
+    desk.budgets = [replace(BUDGET, ram_free_bytes=2 * 1024**2)]
+    desk.model.set_wishes(Wishes(n_ctx=100_000))
+    desk.load(model_file)
+    severities = [finding.severity for finding in desk.view.findings]
+    assert len(severities) >= 2
+    assert severities == sorted(severities, key=list(Severity).index)
+    assert len(set(map(repr, desk.view.findings))) == len(desk.view.findings)

@@ -1,7 +1,6 @@
 """The conversations of the window: opened, continued, answered, changed, kept."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -17,32 +16,11 @@ from app.ui.controllers.chat_archive import ChatArchive, ReadChat
 from app.ui.controllers.live_chat import LiveChat, RemovedMessage
 from app.ui.controllers.model_controller import ModelController
 from app.ui.controllers.preferences import Preferences
-from app.ui.model_view import ModelPhase, ModelView
+from app.ui.controllers.waiting import QueuedMessage, can_wait, hint_for, waits_in_vain
 from app.ui.tasks import SerialTasks
 from app.ui.views.chat_items import MessageItem
 
 CLOSE_SECONDS: Final = 5.0
-
-_QUEUES: Final = frozenset(
-    {ModelPhase.LOADING, ModelPhase.WARMING, ModelPhase.GENERATING, ModelPhase.STOPPING}
-)
-_GIVES_UP: Final = frozenset({ModelPhase.NONE, ModelPhase.CHECKING, ModelPhase.PLANNED, ModelPhase.FAILED})
-_HINTS: Final = {
-    ModelPhase.NONE: "ui.chat.hint.no_model",
-    ModelPhase.CHECKING: "ui.chat.hint.not_loaded",
-    ModelPhase.PLANNED: "ui.chat.hint.not_loaded",
-    ModelPhase.FAILED: "ui.chat.hint.failed",
-    ModelPhase.UNLOADING: "ui.chat.hint.unloading",
-}
-_BUSY_HINT: Final = "ui.chat.hint.busy"
-
-
-@dataclass(frozen=True, slots=True)
-class _Queued:
-    """A message that waits for the model."""
-
-    chat: LiveChat
-    text: str
 
 
 class ChatController(QObject):
@@ -101,7 +79,7 @@ class ChatController(QObject):
         self._archive.failed.connect(self.store_failed)
         self._current = self._archive.new_chat()
         self._answering: Answering | None = None
-        self._queued: _Queued | None = None
+        self._queued: QueuedMessage | None = None
         self._opening = 0
         model.answer_event.connect(self._on_answer_event)
         model.view_changed.connect(self._on_view)
@@ -176,11 +154,11 @@ class ChatController(QObject):
         if view.can_send:
             self._ask(self._current, text)
             return True
-        if view.phase in _QUEUES:
+        if can_wait(view):
             waiting = self.queued_text
-            self._queue(_Queued(self._current, text if waiting is None else f"{waiting}\n\n{text}"))
+            self._queue(QueuedMessage(self._current, text if waiting is None else f"{waiting}\n\n{text}"))
             return True
-        self.hint_given.emit(_HINTS[view.phase])
+        self.hint_given.emit(hint_for(view))
         self.text_returned.emit(text)
         return False
 
@@ -252,7 +230,7 @@ class ChatController(QObject):
     def _can_ask(self) -> bool:
         view = self._model.view
         if not view.can_send:
-            self.hint_given.emit(_HINTS.get(view.phase, _BUSY_HINT))
+            self.hint_given.emit(hint_for(view))
         return view.can_send
 
     def _ask(self, chat: LiveChat, text: str) -> None:
@@ -301,15 +279,16 @@ class ChatController(QObject):
 
     # the queue
 
-    @Slot(object)
-    def _on_view(self, view: ModelView) -> None:
+    @Slot()
+    def _on_view(self) -> None:
+        view = self._model.view  # may be newer than what is being told
         queued = self._queued
         if queued is None:
             return
         if view.can_send and self._answering is None:
             self._queue(None)
             self._ask(queued.chat, queued.text)
-        elif view.phase in _GIVES_UP:
+        elif waits_in_vain(view):
             self._take_back()
 
     def _take_back(self) -> None:
@@ -318,7 +297,7 @@ class ChatController(QObject):
             self._queue(None)
             self.text_returned.emit(queued.text)
 
-    def _queue(self, queued: _Queued | None) -> None:
+    def _queue(self, queued: QueuedMessage | None) -> None:
         self._queued = queued
         self.queue_changed.emit(self.queued_text)
 

@@ -1,6 +1,7 @@
 """The one model of the window: picked, planned, loaded, answering, let go."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,7 +50,7 @@ class ModelController(QObject):
     What cannot be done in the present phase is not done, and nothing is said.
 
     Signals:
-        view_changed: the `ModelView` in force.
+        view_changed: a `ModelView`, to every listener in the order they came to be.
         answer_event: `PromptProgress`, `Token`, `Finished` or `Failed` of the running answer; the last one
             comes before the view is `READY` or `FAILED`.
         speed_changed: tokens per second or None, and whether it is the prompt that is being read.
@@ -72,6 +73,7 @@ class ModelController(QObject):
         self._ports = ports
         self._view = ModelView(engine_name=engine_name)
         self._background = Background(engine_name=engine_name)
+        self._untold: deque[ModelView] = deque()
         self._job = 0  # results of an older job than this are outdated
         self._answer = 0
         self._is_answering = False
@@ -85,8 +87,10 @@ class ModelController(QObject):
         return self._view
 
     def pick(self, path: Path) -> None:
-        """Look at a model; one that is loaded is unloaded first."""
-        self._when_free(partial(self._check, path))
+        """Look at a model; one that is loaded is unloaded first, unless it is this one."""
+        view = self._view
+        if path != view.path or not (view.is_loaded or view.can_cancel_load):
+            self._when_free(partial(self._check, path))
 
     def load(self) -> None:
         """Load what is picked."""
@@ -315,6 +319,14 @@ class ModelController(QObject):
     def _show(self, view: ModelView) -> None:
         is_english = self._ports.language().startswith("en")
         view = judged(view, replace(self._background, is_english=is_english))
-        if view != self._view:
-            self._view = view
-            self.view_changed.emit(view)
+        if view == self._view:
+            return
+        self._view = view
+        self._untold.append(view)
+        if len(self._untold) > 1:
+            return  # a listener did this: everyone hears of it after what is being told now
+        while self._untold:
+            try:
+                self.view_changed.emit(self._untold[0])
+            finally:
+                self._untold.popleft()
