@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
-from PySide6.QtCore import QEvent, QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QEvent, QMessageLogContext, Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -20,6 +20,7 @@ from tests.gui.look_names import LOOKS
 HARMLESS = (
     "This plugin does not support propagateSizeHints()",
     "This plugin does not support raise()",
+    "This plugin does not support grabbing the keyboard",
 )
 """What the platform without a screen says on its own."""
 
@@ -64,6 +65,8 @@ def show(qtbot: QtBot) -> Iterator[Callable[[QWidget], QWidget]]:
     def show_widget(widget: QWidget) -> QWidget:
         shown.append(widget)
         qtbot.addWidget(widget)
+        if widget.sizeHint().isEmpty() and not widget.testAttribute(Qt.WidgetAttribute.WA_Resized):
+            widget.resize(800, 600)  # a window without area is never exposed
         with qtbot.waitExposed(widget):
             widget.show()
         widget.activateWindow()

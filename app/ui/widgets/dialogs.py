@@ -49,7 +49,8 @@ class Question:
 class QuestionDialog(QDialog):
     """Asks one question. Escape is no; Enter is yes unless the yes loses something.
 
-    `open()` it and connect `accepted` and `rejected`; `exec()` only where nothing else can go on.
+    `open()` it and connect `accepted` and `rejected`; `exec()` only where nothing else can go on. Asked once:
+    it is gone when it is closed.
 
     Signals:
         other_chosen: the third way; the dialog is closed as with a no.
@@ -72,6 +73,7 @@ class QuestionDialog(QDialog):
     def _build(self) -> None:
         question = self._question
         self.setModal(True)
+        self.finished.connect(self.deleteLater)
         self.setWindowTitle(question.title)
         self.setProperty("surface", "dialog")
         self._yes.setText(question.primary)
@@ -135,7 +137,7 @@ class QuestionDialog(QDialog):
 
 
 class TextDialog(QDialog):
-    """A long text to read and to copy: details of a failure, a report, a licence."""
+    """A long text to read and to copy: details of a failure, a report. Gone when it is closed."""
 
     def __init__(self, looks: LookSource, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,6 +146,7 @@ class TextDialog(QDialog):
         self._copy = Button(looks, "secondary", "copy", size="large")
         self._close = Button(looks, "primary", size="large")
         self.setModal(True)
+        self.finished.connect(self.deleteLater)
         self.setWindowTitle(title)
         self.setProperty("surface", "dialog")
         self._text.setProperty("style", "code")

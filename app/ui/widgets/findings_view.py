@@ -30,17 +30,23 @@ class FindingRow(QWidget):
 
     action_requested = Signal(object)
 
-    def __init__(self, looks: LookSource) -> None:
+    def __init__(self, looks: LookSource, *, narrow: bool = False) -> None:
+        """Make one; a `narrow` one has its button below the words, in place of what would help."""
         super().__init__()
         self._looks = looks
+        self._is_narrow = narrow
         self._finding: Finding | None = None
         self._sign = IconLabel(looks, "info")
         self._message = TextLabel("body", wrap=True)
         self._help = TextLabel("caption", "soft", wrap=True)
         self._button = Button(looks, "secondary", size="compact")
         self._button.clicked.connect(self._on_clicked)
-        layout = row(column(self._sign, None), column(self._message, self._help, None, gap=2), gap=10)
-        layout.addLayout(column(self._button, None))
+        words = column(self._message, self._help, None, gap=2)
+        layout = row(column(self._sign, None), words, gap=10)
+        if narrow:
+            words.insertLayout(2, row(self._button, None, margins=(0, 4, 0, 0)))
+        else:
+            layout.addLayout(column(self._button, None))
         layout.setStretch(1, 1)
         self.setLayout(layout)
         looks.changed.connect(self._set_texts)
@@ -68,7 +74,8 @@ class FindingRow(QWidget):
         words = look.texts.finding(self._finding)
         self._message.setText(words.message)
         self._help.setText(words.action)
-        self._help.setVisible(bool(words.action))
+        has_button = bool(self._button.text())
+        self._help.setVisible(bool(words.action) and not (self._is_narrow and has_button))
         severity = look.text(f"severity.{self._finding.severity.value}")
         self._message.setAccessibleName(f"{severity}: {words.message}")
         self._button.setAccessibleDescription(words.message)
@@ -87,9 +94,11 @@ class FindingsList(QWidget):
 
     action_requested = Signal(object)
 
-    def __init__(self, looks: LookSource) -> None:
+    def __init__(self, looks: LookSource, *, narrow: bool = False) -> None:
+        """Make an empty one; `narrow` is for places where a button beside the words leaves them no room."""
         super().__init__()
         self._looks = looks
+        self._is_narrow = narrow
         self._shown: tuple[Finding, ...] | None = None
         self._rows: list[FindingRow] = []
         self._layout: QVBoxLayout = column(gap=10)
@@ -106,7 +115,7 @@ class FindingsList(QWidget):
 
     def _make_rows(self, count: int) -> None:
         while len(self._rows) < count:
-            line = FindingRow(self._looks)
+            line = FindingRow(self._looks, narrow=self._is_narrow)
             line.action_requested.connect(self.action_requested)
             if self._rows:
                 self._layout.addWidget(rule())

@@ -1,22 +1,36 @@
 """Words and signs that are only looked at."""
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+import re
+from math import ceil
+from typing import Final
+
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.ui.theme.icons import paint_icon
 from app.ui.theme.look import LookSource
 from app.ui.theme.style_sheet import restyle
+from app.ui.theme.tokens import TYPE
+
+_CHINESE = re.compile("[\u3400-\u9fff]")
+_CHINESE_LINE: Final = 1.6
+_WRAPPED_EMS: Final = 24
+_LEAST_EMS: Final = 4
+"""Width wrapped text asks for, and the least it takes, in heights of its font."""
 
 
 class TextLabel(QLabel):
     """Text in a type style of `tokens.TYPE`; `ink` is soft, faint, accent, info, success, warning, danger.
 
-    Plain text always: names of files and models may hold marks that Qt would read as rich text.
+    Plain text always: names of files and models may hold marks that Qt would read as rich text. Wrapped text
+    has the line of its style, a larger one where it is Chinese, and breaks long paths anywhere.
     """
 
     def __init__(self, style: str = "body", ink: str | None = None, *, wrap: bool = False) -> None:
         super().__init__()
+        self._style = TYPE[style]
+        self._heights: dict[int, int] = {}  # of the text by width: layouts ask many times
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("style", style)
         self.setProperty("ink", ink)
@@ -31,6 +45,85 @@ class TextLabel(QLabel):
         if ink != self.property("ink"):
             self.setProperty("ink", ink)
             restyle(self)
+
+    def setText(self, text: str) -> None:
+        self._heights.clear()
+        super().setText(text)
+
+    def changeEvent(self, event: QEvent) -> None:
+        self._heights.clear()
+        super().changeEvent(event)
+
+    def hasHeightForWidth(self) -> bool:
+        return self.wordWrap()
+
+    def heightForWidth(self, width: int) -> int:
+        if not self._wraps_itself():
+            return super().heightForWidth(width)
+        if width not in self._heights:
+            margins = self.contentsMargins()
+            inner = width - margins.left() - margins.right()
+            height = self._lines(max(1, inner))[1]
+            self._heights[width] = ceil(height) + margins.top() + margins.bottom()
+        return self._heights[width]
+
+    def sizeHint(self) -> QSize:
+        if not self._wraps_itself():
+            return super().sizeHint()
+        margins = self.contentsMargins()
+        lines = self.text().split("\n")
+        widest = max(self.fontMetrics().horizontalAdvance(line) for line in lines) + 1
+        em = self.fontMetrics().height()
+        width = min(widest, _WRAPPED_EMS * em) + margins.left() + margins.right()
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        if not self._wraps_itself():
+            return super().minimumSizeHint()
+        hint = self.sizeHint()
+        return QSize(min(hint.width(), _LEAST_EMS * self.fontMetrics().height()), ceil(self._pitch()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self._wraps_itself():
+            super().paintEvent(event)
+            return
+        box = self.contentsRect()
+        layout, height = self._lines(box.width())
+        spare = box.height() - height
+        share = {Qt.AlignmentFlag.AlignTop: 0.0, Qt.AlignmentFlag.AlignBottom: 1.0}
+        top = box.top() + max(0.0, spare) * share.get(
+            self.alignment() & Qt.AlignmentFlag.AlignVertical_Mask, 0.5
+        )
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        layout.draw(painter, QPointF(box.left(), top))
+
+    def _wraps_itself(self) -> bool:
+        return (
+            self.wordWrap() and self.textInteractionFlags() == Qt.TextInteractionFlag.LinksAccessibleByMouse
+        )
+
+    def _pitch(self) -> float:
+        """Return the height of a line."""
+        ratio = self._style.line / self._style.size
+        if _CHINESE.search(self.text()):
+            ratio = max(ratio, _CHINESE_LINE)
+        return max(self.font().pixelSize() * ratio, float(self.fontMetrics().height()))
+
+    def _lines(self, width: int) -> tuple[QTextLayout, float]:
+        """Return the text laid out within `width`, and its height."""
+        option = QTextOption(self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout = QTextLayout(self.text().replace("\n", "\N{LINE SEPARATOR}"), self.font())
+        layout.setTextOption(option)
+        layout.beginLayout()
+        pitch, height = self._pitch(), 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, height + (pitch - line.height()) / 2))
+            height += pitch
+        layout.endLayout()
+        return layout, height
 
 
 class ElidedLabel(TextLabel):

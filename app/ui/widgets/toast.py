@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QEnterEvent
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QEnterEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from app.ui.theme.look import LookSource
@@ -14,7 +14,8 @@ from app.ui.widgets.layouts import row
 SHOWN_MS = 6_000
 SHOWN_WITH_ACTION_MS = 10_000
 _ABOVE_FOOT = 44
-"""Clear of the status bar."""
+_BESIDE = 24
+"""Room to the foot of the window, clear of its status bar, and to its sides."""
 
 
 class Toast(QFrame):
@@ -24,7 +25,7 @@ class Toast(QFrame):
         super().__init__(parent)
         self._looks = looks
         self._on_action: Callable[[], None] | None = None
-        self._message = TextLabel("body")
+        self._message = TextLabel("body", wrap=True)
         self._action = Button(looks, "link", size="compact")
         self._close = IconButton(looks, "close", small=True)
         self._timer = QTimer(self, singleShot=True)
@@ -32,7 +33,8 @@ class Toast(QFrame):
         self._action.clicked.connect(self._on_action_clicked)
         self._close.clicked.connect(self.hide)
         self.setProperty("surface", "toast")
-        self.setLayout(row(self._message, self._action, self._close, gap=10, margins=(16, 8, 8, 8)))
+        self._layout = row(self._message, self._action, self._close, gap=10, margins=(16, 8, 8, 8))
+        self.setLayout(self._layout)
         self.hide()
         self._set_texts()
         looks.changed.connect(self._set_texts)
@@ -52,12 +54,18 @@ class Toast(QFrame):
         self.show()
         self.raise_()
         self.setAccessibleName(f"{text} {action_text}".strip())
-        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, self.accessibleName()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Resize and not self.isHidden():
             self._place()
         return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
@@ -82,10 +90,16 @@ class Toast(QFrame):
             action()
 
     def _place(self) -> None:
-        self.adjustSize()
         parent = self.parentWidget()
-        if parent is not None:
-            self.move((parent.width() - self.width()) // 2, parent.height() - self.height() - _ABOVE_FOOT)
+        if parent is None:
+            self.adjustSize()
+            return
+        self.ensurePolished()
+        words = self._message.fontMetrics().horizontalAdvance(self._message.text()) + 2
+        beside = self._layout.totalMinimumSize().width() - self._message.minimumSizeHint().width()
+        width = min(words + beside, parent.width() - 2 * _BESIDE)
+        height = self._layout.totalHeightForWidth(width)
+        self.setGeometry((parent.width() - width) // 2, parent.height() - height - _ABOVE_FOOT, width, height)
 
     def _set_texts(self) -> None:
         self._close.set_words(self._looks.look.text("ui.toast.close"))
