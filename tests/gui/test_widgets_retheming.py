@@ -65,14 +65,16 @@ WIDGETS: dict[str, Make] = {
     "question": lambda looks: QuestionDialog(looks, Question("Reload?", "body", "Reload", kept=("chat",))),
     "text": lambda looks: TextDialog(looks, "Report", "text"),
 }
+STYLED_ONLY = ("segmented", "field")
+"""The style sheet alone gives them another look."""
 
 
-@pytest.mark.parametrize("make", WIDGETS.values(), ids=WIDGETS.keys())
-def test_a_widget_that_is_gone_hears_no_change_and_stays_nowhere(looks: LookSource, make: Make) -> None:
+@pytest.mark.parametrize("name", WIDGETS)
+def test_a_widget_that_is_gone_hears_no_change_and_stays_nowhere(looks: LookSource, name: str) -> None:
     listeners = _listeners(looks)
-    widget = make(looks)
+    widget = WIDGETS[name](looks)
     alive = weakref.ref(widget)
-    assert _listeners(looks) > listeners
+    assert (_listeners(looks) > listeners) is (name not in STYLED_ONLY)
     looks.set_look(Look(DARK, Texts("zh_CN"), 1.5))
     widget.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
