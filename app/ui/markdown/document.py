@@ -70,29 +70,31 @@ def line_height(look: Look, style: str) -> int:
     return round(spec.size * look.zoom * (_CODE_LINE if style == "code" else ratio))
 
 
-def prose_document(prose: Prose, look: Look) -> SafeDocument:
-    """Return paragraphs, headings, lists and quotes as one document."""
+def prose_document(prose: Prose, look: Look, ink: str = "text") -> SafeDocument:
+    """Return paragraphs, headings, lists and quotes as one document, in palette colour `ink`."""
     document = SafeDocument(look.font("prose"))
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
-    last = len(prose.paragraphs) - 1
-    for number, paragraph in enumerate(prose.paragraphs):
-        block_format = _block_format(paragraph, look, is_first=number == 0, is_last=number == last)
+    following = (*prose.paragraphs[1:], None)
+    for number, (paragraph, below) in enumerate(zip(prose.paragraphs, following, strict=True)):
+        block_format = _block_format(paragraph, below, look)
+        if number == 0:
+            block_format.setTopMargin(0)
         if number:
             cursor.insertBlock(block_format)
         else:
             cursor.setBlockFormat(block_format)
-        _insert_paragraph(cursor, paragraph, look)
+        _insert_paragraph(cursor, paragraph, look, ink)
     cursor.endEditBlock()
     return document
 
 
-def plain_document(look: Look, style: str = "prose") -> SafeDocument:
+def plain_document(look: Look, style: str = "prose", ink: str = "text") -> SafeDocument:
     """Return an empty document whose lines have the height of `style`."""
     document = SafeDocument(text_font(look, style))
     cursor = QTextCursor(document)
     cursor.setBlockFormat(fixed_lines(line_height(look, style)))
-    cursor.setCharFormat(char_format(look, style))
+    cursor.setCharFormat(char_format(look, style, ink))
     return document
 
 
@@ -153,7 +155,7 @@ def _insert_cell(cursor: QTextCursor, inline: Inline, side: Alignment, look: Loo
     _insert_spans(cursor, spans(inline), base, look)
 
 
-def _block_format(paragraph: Paragraph, look: Look, *, is_first: bool, is_last: bool) -> QTextBlockFormat:
+def _block_format(paragraph: Paragraph, below: Paragraph | None, look: Look) -> QTextBlockFormat:
     height = line_height(look, "prose")
     if paragraph.level:
         size = _HEADING_STYLE.get(paragraph.level, ("subtitle", 15))[1]
@@ -167,11 +169,18 @@ def _block_format(paragraph: Paragraph, look: Look, *, is_first: bool, is_last: 
         block_format.setTabPositions([QTextOption.Tab(hanging, QTextOption.TabType.LeftTab)])
     if paragraph.quote_depth:
         block_format.setProperty(QUOTE_DEPTH, paragraph.quote_depth)
-    above = 8 if paragraph.level and not is_first else 0
-    below = 4 if paragraph.is_tight or paragraph.level else 12
-    block_format.setTopMargin(above * look.zoom)
-    block_format.setBottomMargin(0 if is_last else below * look.zoom)
+    block_format.setTopMargin((8 if paragraph.level else 0) * look.zoom)
+    block_format.setBottomMargin(_gap_below(paragraph, below) * look.zoom)
     return block_format
+
+
+def _gap_below(paragraph: Paragraph, below: Paragraph | None) -> int:
+    if below is None:
+        return 0
+    if paragraph.level:
+        return 4
+    belongs = paragraph.indent == 0 or below.indent > 0  # the last item of a list stands off what follows
+    return 4 if paragraph.is_tight and belongs else 12
 
 
 def _hanging(marker: str) -> int:
@@ -179,8 +188,8 @@ def _hanging(marker: str) -> int:
     return max(_HANGING, 9 * len(marker) + 4) if marker else 0
 
 
-def _insert_paragraph(cursor: QTextCursor, paragraph: Paragraph, look: Look) -> None:
-    base = char_format(look, "prose", "text_soft" if paragraph.quote_depth else "text")
+def _insert_paragraph(cursor: QTextCursor, paragraph: Paragraph, look: Look, ink: str) -> None:
+    base = char_format(look, "prose", "text_soft" if paragraph.quote_depth else ink)
     if paragraph.level:
         style, size = _HEADING_STYLE.get(paragraph.level, ("subtitle", 15))
         base = char_format(look, style)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.markdown.blocks import Block, Fence, Prose, Rule, Table
 from app.ui.markdown.code_view import CodeView
-from app.ui.markdown.document import LIST_STEP, SafeDocument, prose_document
+from app.ui.markdown.document import LIST_STEP, SafeDocument, plain_document, prose_document
 from app.ui.markdown.part import Part
 from app.ui.markdown.selection import Selection
 from app.ui.markdown.table_view import TableView
@@ -44,8 +44,12 @@ class Placed:
 class PartMaker:
     """Makes the parts of one message, as children of `parent`."""
 
-    def __init__(self, looks: LookSource, selection: Selection, events: PartEvents, parent: QWidget) -> None:
+    def __init__(
+        self, looks: LookSource, selection: Selection, events: PartEvents, parent: QWidget, ink: str = "text"
+    ) -> None:
+        """Make parts whose prose has palette colour `ink`."""
         self._looks = looks
+        self._ink = ink
         self._selection = selection
         self._events = events
         self._parent = parent
@@ -63,7 +67,7 @@ class PartMaker:
     def _part(self, block: Block) -> Part:
         match block:
             case Prose():
-                return self.text(prose_document(block, self._looks.look))
+                return self._view(prose_document(block, self._looks.look, self._ink))
             case Fence():
                 code = CodeView(self._looks, block, self._selection)
                 code.setParent(self._parent)
@@ -77,8 +81,11 @@ class PartMaker:
             case Rule():
                 return _RuleView(self._looks, self._parent)
 
-    def text(self, document: SafeDocument) -> TextView:
-        """Return a view of a document."""
+    def plain(self) -> TextView:
+        """Return a view of an empty text, to which text is added as it stands."""
+        return self._view(plain_document(self._looks.look, ink=self._ink))
+
+    def _view(self, document: SafeDocument) -> TextView:
         view = TextView(self._looks, document, self._selection)
         view.setParent(self._parent)
         view.link_clicked.connect(self._events.link_clicked)

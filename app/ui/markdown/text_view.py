@@ -71,7 +71,9 @@ class TextView(Part):
 
     def fit(self, width: int) -> int:
         if self._fitted is None or self._fitted[0] != width:
-            self._document.setTextWidth(width if self._wraps else -1)
+            wanted = width if self._wraps else -1
+            if self._document.textWidth() != wanted:  # setting it lays the whole text out again
+                self._document.setTextWidth(wanted)
             height = math.ceil(self._document.size().height())
             self._fitted = (width, height)
             self.resize(width if self._wraps else max(width, self.natural_width()), height)
@@ -181,9 +183,11 @@ class TextView(Part):
             depth = _quote_depth(block)
             box = layout.blockBoundingRect(block) if depth else QRectF()
             if depth and box.bottom() >= clip.top() and box.top() <= clip.bottom():
-                gap = block.blockFormat().bottomMargin() if _quote_depth(below) else 0
+                shared = min(depth, _quote_depth(below))
+                end = layout.blockBoundingRect(below).top() if shared else box.bottom()
                 for number in range(depth):
-                    painter.fillRect(QRectF(number * QUOTE_STEP, box.top(), 3, box.height() + gap), color)
+                    bottom = end if number < shared else box.bottom()
+                    painter.fillRect(QRectF(number * QUOTE_STEP, box.top(), 3, bottom - box.top()), color)
             block = below
 
     def _paint_caret(self, painter: QPainter, color: QColor) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from app.ui.markdown.document import append_plain, plain_document
+from app.ui.markdown.document import append_plain
 from app.ui.markdown.parser import literal, parse
 from app.ui.markdown.part import Part, stack
 from app.ui.markdown.parts import PartEvents, PartMaker, Placed
@@ -31,12 +31,17 @@ class AnswerBody(Part):
     height_changed = Signal()
 
     def __init__(
-        self, looks: LookSource, owner: SelectionOwner, events: PartEvents, parent: QWidget | None = None
+        self,
+        looks: LookSource,
+        owner: SelectionOwner,
+        events: PartEvents,
+        parent: QWidget | None = None,
+        ink: str = "text",
     ) -> None:
+        """Show nothing yet; prose will have palette colour `ink`."""
         super().__init__(parent)
-        self._looks = looks
         self._selection = Selection(owner)
-        self._maker = PartMaker(looks, self._selection, events, self)
+        self._maker = PartMaker(looks, self._selection, events, self, ink)
         self._slices = Slices(self)
         self._placed: list[Placed] = []
         self._coming: list[Placed] = []
@@ -102,7 +107,7 @@ class AnswerBody(Part):
     def _open_chunk(self) -> None:
         if self._stream is not None:
             self._stream.set_caret(is_shown=False)
-        self._stream = self._maker.text(plain_document(self._looks.look))
+        self._stream = self._maker.plain()
         self._stream.set_caret(is_shown=True)
         self._stream.show()
         self._stream_size = 0

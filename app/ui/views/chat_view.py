@@ -55,7 +55,7 @@ class ChatView(QWidget):
         self._placeholder: QWidget | None = None
         self._pending: list[tuple[int, PieceKind, str]] = []
         self._timer = QTimer(self, interval=PAINT_INTERVAL_MS, timerType=Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._paint_pending)
+        self._timer.timeout.connect(self.paint_now)
         self._jump = Button(looks, "secondary", "down", size="compact")
         self._jump.setParent(self)
         self._jump.hide()
@@ -70,6 +70,11 @@ class ChatView(QWidget):
     def model(self) -> ChatModel:
         """The messages that are shown."""
         return self._model
+
+    @property
+    def jump_button(self) -> Button:
+        """Leads back to the end."""
+        return self._jump
 
     @property
     def message_list(self) -> MessageList:
@@ -96,9 +101,32 @@ class ChatView(QWidget):
         if not self._timer.isActive():
             self._timer.start()
 
+    def paint_now(self) -> None:
+        """Put what came since the last time on the screen; nothing came: rest."""
+        if not self._pending:
+            self._timer.stop()
+            return
+        pending, self._pending = self._pending, []
+        touched: set[int] = set()
+        for message_id, kind, text in _joined(pending):
+            widget = self._list.widgets.get(message_id)
+            if widget is None:
+                continue  # far from what is seen: the model has it
+            if kind is PieceKind.MOVED:
+                row = self._model.row_of(message_id)
+                if row is not None:
+                    widget.show_item(self._model.item(row))
+                    touched.add(message_id)
+                    break  # the model is ahead of the rest, which is in it too
+            else:
+                widget.add_piece(kind, text, self._model.thinking_seconds(message_id))
+            touched.add(message_id)
+        for message_id in touched:
+            self._list.remeasure(message_id)
+
     def finish_item(self, item: MessageItem) -> None:
         """Show a message in its final form: Markdown, figures, failure."""
-        self._paint_pending()
+        self.paint_now()
         self._model.replace_item(item)
 
     def remove_item(self, message_id: int) -> None:
@@ -137,29 +165,6 @@ class ChatView(QWidget):
         self._jump.setAccessibleName(look.text("ui.chat.jump_to_end"))
         self._list.setAccessibleName(look.text("ui.chat.messages"))
         self._place_jump()
-
-    def _paint_pending(self) -> None:
-        """Put what came since the last time on the screen; nothing came: rest."""
-        if not self._pending:
-            self._timer.stop()
-            return
-        pending, self._pending = self._pending, []
-        touched: set[int] = set()
-        for message_id, kind, text in _joined(pending):
-            widget = self._list.widgets.get(message_id)
-            if widget is None:
-                continue  # far from what is seen: the model has it
-            if kind is PieceKind.MOVED:
-                row = self._model.row_of(message_id)
-                if row is not None:
-                    widget.show_item(self._model.item(row))
-                    touched.add(message_id)
-                    break  # the model is ahead of the rest, which is in it too
-            else:
-                widget.add_piece(kind, text, self._model.thinking_seconds(message_id))
-            touched.add(message_id)
-        for message_id in touched:
-            self._list.remeasure(message_id)
 
     def _on_asked(self, message_id: int, what: str) -> None:
         by_id: dict[str, Callable[[int], None]] = {

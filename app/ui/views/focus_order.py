@@ -1,6 +1,7 @@
 """Tab through a list whose widgets come and go: in the order in which they are seen."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
@@ -27,8 +28,13 @@ def focus_next(area: QWidget, rows: Sequence[QWidget], *, is_forward: bool) -> b
 
 
 def _stops(row: QWidget) -> list[QWidget]:
-    found = [child for child in row.findChildren(QWidget) if _takes_tab(child)]
-    return sorted(found, key=lambda child: child.mapTo(row, child.rect().topLeft()).toTuple()[::-1])
+    children: list[Any] = list(row.findChildren(QWidget))
+
+    def place(child: QWidget) -> tuple[int, int]:
+        corner = child.mapTo(row, child.rect().topLeft())
+        return corner.y(), corner.x()
+
+    return sorted((child for child in children if _takes_tab(child)), key=place)
 
 
 def _takes_tab(widget: QWidget) -> bool:

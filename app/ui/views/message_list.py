@@ -57,6 +57,7 @@ class MessageList(QAbstractScrollArea):
         self._follows = True
         self._is_arranging = False
         self._newest: MessageWidget | None = None
+        self._in_sight: set[int] = set()
         self._ahead = QTimer(self, interval=0, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
         self._set_up()
@@ -126,7 +127,6 @@ class MessageList(QAbstractScrollArea):
     def _set_up(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().setSingleStep(_STEP)
         self.viewport().setAutoFillBackground(False)
@@ -155,18 +155,24 @@ class MessageList(QAbstractScrollArea):
         return (self.viewport().width() - width) // 2, width
 
     def _anchor(self) -> _Anchor | None:
-        """Return what must not move: the first row in sight whose height is known for sure."""
+        """Return what must not move: the first row in sight that was seen before and is drawn to its end."""
         heights, value = self._rows.heights, self.verticalScrollBar().value()
         if not len(heights):
             return None
-        first = heights.row_at(value)
-        row = first
+        found: list[tuple[int, int]] = []
+        row = heights.row_at(value)
         while row < len(heights) and heights.top(row) < value + self.viewport().height():
-            message_id = self._model.item_id(row)
-            if message_id in self._rows.widgets:
-                return _Anchor(message_id, value - heights.top(row))
+            found.append((self._certainty(row), row))
             row += 1
-        return _Anchor(self._model.item_id(first), value - heights.top(first))
+        best = max(found, key=lambda pair: (pair[0], -pair[1]), default=(0, heights.row_at(value)))[1]
+        return _Anchor(self._model.item_id(best), value - heights.top(best))
+
+    def _certainty(self, row: int) -> int:
+        widget = self._rows.widgets.get(self._model.item_id(row))
+        if widget is None:
+            return 0
+        is_drawn = not widget.is_building
+        return 1 + is_drawn + 2 * (is_drawn and widget.item.id in self._in_sight)
 
     def _arrange(self, anchor: _Anchor | None) -> None:
         height = self.viewport().height()
@@ -177,10 +183,19 @@ class MessageList(QAbstractScrollArea):
             value = self._wanted_value(anchor)
         bar.setRange(0, self._maximum())
         bar.setValue(value)
+        self._show_bar(is_shown=bar.maximum() > 0)
         self._is_arranging = False
         self._rows.place(self._column()[0], bar.value(), height)
+        self._in_sight = self._rows.in_sight(height)
         self._mark_newest()
         self._ahead.start()
+
+    def _show_bar(self, *, is_shown: bool) -> None:
+        """Show the bar or keep its place free, so that the messages never change their width for it."""
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if is_shown else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        if policy != self.verticalScrollBarPolicy():
+            self.setViewportMargins(0, 0, 0 if is_shown else self.verticalScrollBar().sizeHint().width(), 0)
+            self.setVerticalScrollBarPolicy(policy)
 
     def _maximum(self) -> int:
         return max(0, self._rows.heights.total + _BELOW - self.viewport().height())
@@ -201,10 +216,10 @@ class MessageList(QAbstractScrollArea):
         if not self.isVisible():
             return
         anchor = self._anchor()
-        for top, bottom in ((value + height, value + 2 * height), (value - height, value)):
-            if self._rows.make_between(top, bottom, at_most=1):
-                self._arrange(anchor)
-                return
+        row = self._rows.next_missing(value, height)
+        if row is not None:
+            self._rows.make(row)
+            self._arrange(anchor)
 
     def _mark_newest(self) -> None:
         last = self._model.rowCount() - 1

@@ -37,7 +37,7 @@ class ReasoningFold(Part):
         self._line = _FoldLine(looks)
         self._line.setParent(self)
         self._line.toggled.connect(self._on_toggled)
-        self._body = AnswerBody(looks, owner, events, self)
+        self._body = AnswerBody(looks, owner, events, self, "text_soft")
         self._body.hide()
         self._body.height_changed.connect(self.height_changed)
 
@@ -142,16 +142,16 @@ class _FoldLine(QAbstractButton):
         painter.setPen(QPen(look.color("accent" if has_ring else "border"), width))
         is_open = self.isChecked()
         painter.setBrush(look.color("hover" if self.underMouse() else "surface"))
-        if is_open and not self.underMouse() and not has_ring:
-            painter.setPen(Qt.PenStyle.NoPen)
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(edge, edge, -edge, -edge), _RADIUS, _RADIUS)
+        if not is_open or self.underMouse() or has_ring:  # else the frame round line and thoughts is enough
+            box = QRectF(self.rect()).adjusted(edge, edge, -edge, -edge)
+            painter.drawRoundedRect(box, _RADIUS, _RADIUS)
         size = round(18 * look.zoom)
         middle = self.height() / 2
         paint_icon(painter, "think", QRectF(_SIDE, middle - size / 2, size, size), look.color("text_soft"))
         painter.setFont(look.font("label"))
         painter.setPen(look.color("text"))
-        box = QRectF(_SIDE + size + 8, 0, self.width() - 90, self.height())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, self.text())
+        room = QRectF(_SIDE + size + 8, 0, self.width() - 90, self.height())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self.text())
         sign = round(16 * look.zoom)
         place = QRectF(self.width() - sign - 10, middle - sign / 2, sign, sign)
         paint_icon(painter, "down" if is_open else "right", place, look.color("text_faint"))

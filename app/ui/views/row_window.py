@@ -70,7 +70,7 @@ class RowWindow:
         for message_id, draft in drafts.items():
             row = self._model.row_of(message_id)
             if draft is not None and row is not None:
-                self._widget(row).start_edit(draft)
+                self.make(row).start_edit(draft)
 
     def insert(self, row: int) -> None:
         """Take a new row of the model."""
@@ -109,20 +109,37 @@ class RowWindow:
             self._unfolded.discard(message_id)
         return self.heights.set_height(row, height)
 
-    def make_between(self, top: int, bottom: int, *, at_most: int | None = None) -> int:
-        """Make the missing widgets of the rows from `top` to `bottom`; return how many were made."""
-        made = 0
-        if not len(self.heights) or self._width <= 0:
-            return made
-        row = self.heights.row_at(max(0, top))
-        while row < len(self.heights) and self.heights.top(row) < bottom:
-            if self._model.item_id(row) not in self._widgets:
-                if made == at_most:
-                    return made
-                self._widget(row)
-                made += 1
-            row += 1
-        return made
+    def make(self, row: int) -> MessageWidget:
+        """Make the widget of a row, and measure it."""
+        item = self._model.item(row)
+        widget = self._make(item)
+        widget.setParent(self._viewport)
+        self._widgets[item.id] = widget
+        if item.id in self._unfolded:
+            widget.open_reasoning()
+        self.measure(item.id)
+        return widget
+
+    def make_between(self, top: int, bottom: int) -> bool:
+        """Make the missing widgets of the rows from `top` to `bottom`; True when there were any."""
+        missing = [row for row in self._rows_between(top, bottom) if self._is_missing(row)]
+        for row in missing:
+            self.make(row)
+        return bool(missing)
+
+    def next_missing(self, top: int, height: int) -> int | None:
+        """Return the row without a widget nearest to the view at `top`, no further away than its height."""
+        below = self._rows_between(top + height, top + 2 * height)
+        above = reversed(self._rows_between(top - height, top))
+        return next((row for row in (*below, *above) if self._is_missing(row)), None)
+
+    def in_sight(self, height: int) -> set[int]:
+        """Return the ids of the messages in a view of this height, as they are placed now."""
+        return {
+            message_id
+            for message_id, widget in self._widgets.items()
+            if widget.y() < height and widget.y() + widget.height() > 0
+        }
 
     def place(self, left: int, scroll: int, height: int) -> None:
         """Move the widgets to where they are seen, hide the others, and drop the farthest."""
@@ -154,18 +171,16 @@ class RowWindow:
             if not widget.isVisible() and not widget.is_in_use:
                 self.drop(message_id)
 
-    def _widget(self, row: int) -> MessageWidget:
-        item = self._model.item(row)
-        widget = self._make(item)
-        widget.setParent(self._viewport)
-        self._widgets[item.id] = widget
-        if item.id in self._unfolded:
-            widget.open_reasoning()
-        self.measure(item.id)
-        return widget
-
     def _estimate_all(self) -> None:
         self.heights.reset([self._known_height(row) for row in range(self._model.rowCount())])
+
+    def _rows_between(self, top: int, bottom: int) -> range:
+        if not len(self.heights) or self._width <= 0 or bottom <= 0:
+            return range(0)
+        return range(self.heights.row_at(max(0, top)), self.heights.row_at(bottom - 1) + 1)
+
+    def _is_missing(self, row: int) -> bool:
+        return self._model.item_id(row) not in self._widgets
 
     def _is_measured(self, message_id: int) -> bool:
         return (message_id, self._width) in self._measured

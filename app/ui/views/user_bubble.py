@@ -76,7 +76,7 @@ class UserBubble(Part):
         metrics = QFontMetricsF(self._looks.look.font("prose"))
         widest = max((metrics.horizontalAdvance(line) for line in beginning.split("\n")), default=0)
         least = 0 if self._more.isHidden() else self._more.sizeHint().width()
-        return max(40, least, int(widest) + 4)
+        return max(8, least, int(widest) + 4)
 
     def _beginning(self) -> str:
         lines = self._text.split("\n")
