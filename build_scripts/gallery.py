@@ -11,9 +11,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from PySide6.QtCore import QPoint, Qt  # noqa: E402 the platform is chosen, and the checkout found, first
-from PySide6.QtGui import QPixmap, QRegion  # noqa: E402
-from PySide6.QtTest import QTest  # noqa: E402
+from PySide6.QtCore import QEvent, QPoint, Qt  # noqa: E402 the platform is chosen, and the checkout found, first
+from PySide6.QtGui import QMouseEvent, QPixmap, QRegion  # noqa: E402
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QVBoxLayout, QWidget  # noqa: E402
 
 from app.findings import FindingCode, error, note, warning  # noqa: E402
@@ -37,6 +36,7 @@ from app.ui.widgets.toast import Toast  # noqa: E402
 STATES: Final = ("rest", "hover", "pressed", "focus", "disabled", "busy")
 KINDS: Final = ("primary", "secondary", "ghost", "danger", "link")
 TONES: Final = {"info": "info", "success": "ok", "warning": "warning", "danger": "error", "accent": "gauge"}
+OWN_SIZE: Final = (0, 0)
 WORDS: Final = {
     "en": ("Load model", "Loading…", "Auto", "Manual", "Search chats", "Write a number from 0 to 2."),
     "zh_CN": ("加载模型", "加载中…", "自动", "手动", "搜索对话", "写 0 到 2 之间的数字。"),
@@ -62,17 +62,18 @@ def main(arguments: Sequence[str]) -> int:
                 name = f"{colors.name}_{language}_{zoom:g}"
                 _shoot(app, _sheet(looks), folder / f"widgets_{name}.png", (1240, 0))
                 _shoot(app, _findings(looks), folder / f"findings_{name}.png", (760, 0))
-                _shoot(app, _question(looks), folder / f"question_{name}.png", (0, 0))
-                _shoot(app, _text(looks), folder / f"text_{name}.png", (0, 0))
+                _shoot(app, _question(looks), folder / f"question_{name}.png", OWN_SIZE)
+                _shoot(app, _text(looks), folder / f"text_{name}.png", OWN_SIZE)
     return 0
 
 
 def _shoot(app: QApplication, page: QWidget, path: Path, size: tuple[int, int]) -> None:
-    """Save a picture of `page`; 0 means as large as it wants."""
-    page.resize(size[0] or page.sizeHint().width(), size[1] or page.sizeHint().height())
+    """Save a picture of `page`, as high as it needs at this width."""
+    if size != OWN_SIZE:
+        page.resize(size[0], page.sizeHint().height())
     page.show()
     app.processEvents()
-    if page.hasHeightForWidth() and not size[1] and size[0]:
+    if page.hasHeightForWidth() and size != OWN_SIZE:
         page.resize(page.width(), page.heightForWidth(page.width()))
         app.processEvents()
     page.grab().save(str(path))
@@ -233,9 +234,9 @@ def _portrait(widget: QWidget, state: str) -> QLabel:
         widget.setFocus()
     else:
         widget.clearFocus()
+    widget.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, state == "hover")
     if state == "hover":
-        QTest.mouseMove(widget, widget.rect().center())
-        widget.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+        QApplication.sendEvent(widget, _mouse_move(widget))
     if state == "pressed" and isinstance(widget, Button):
         widget.setDown(True)
     pixmap = QPixmap(widget.size())
@@ -245,6 +246,12 @@ def _portrait(widget: QWidget, state: str) -> QLabel:
     picture.setPixmap(pixmap)
     host.close()
     return picture
+
+
+def _mouse_move(widget: QWidget) -> QMouseEvent:
+    where = widget.rect().center().toPointF()
+    kind, none = QEvent.Type.MouseMove, Qt.MouseButton.NoButton
+    return QMouseEvent(kind, where, widget.mapToGlobal(where), none, none, Qt.KeyboardModifier.NoModifier)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Icons and the mark, painted from `glyphs.py` in a colour of the theme."""
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap, QPixmapCache
 
 from app.ui.theme.glyphs import GLYPHS, GRID, LOGO, LOGO_GRID, STROKE
 from app.ui.theme.paths import painter_path
@@ -46,10 +46,15 @@ def paint_logo(painter: QPainter, box: QRectF, colors: Palette) -> None:
 
 def icon_pixmap(name: str, color: Ink, size: int = 20, scale: float = 1.0, turn: float = 0.0) -> QPixmap:
     """Return icon `name`, `size` wide; `scale` is the screen's device pixel ratio."""
+    key = f"moxie {name} {QColor(color).rgba()} {size} {scale} {turn}"
+    pixmap = QPixmap()
+    if QPixmapCache.find(key, pixmap):
+        return pixmap
     pixmap = _empty(size, scale)
     painter = QPainter(pixmap)
     paint_icon(painter, name, QRectF(0, 0, size, size), color, turn)
     painter.end()
+    QPixmapCache.insert(key, pixmap)
     return pixmap
 
 

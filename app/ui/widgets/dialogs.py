@@ -87,7 +87,7 @@ class QuestionDialog(QDialog):
         title.setText(question.title)
         body = TextLabel("body", "soft", wrap=True)
         body.setText(question.body)
-        head = row(title, self._close, gap=8)
+        head = row(title, column(self._close, None), gap=8)
         content = column(head, body, gap=12, margins=_MARGINS)
         if question.kept:
             content.addWidget(tone_box("accent", column(*map(self._kept_line, question.kept), gap=6)))
