@@ -1,6 +1,7 @@
 """The rules of the house that a machine can check."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,21 @@ def test_only_the_worker_package_names_llama_cpp() -> None:
     outside = [m for m in MODULES if ROOT / "app" / "engine" / "llama" not in m.parents]
     guilty = [m.name for m in outside if "llama_cpp" in _imported_roots(m)]
     assert guilty == []
+
+
+def test_only_the_window_names_qt_and_only_its_charts_pyqtgraph() -> None:
+    ui, charts = ROOT / "app" / "ui", ROOT / "app" / "ui" / "charts"
+    with_qt = [m.name for m in MODULES if ui not in m.parents and "PySide6" in _imported_roots(m)]
+    with_charts = [m.name for m in MODULES if charts not in m.parents and "pyqtgraph" in _imported_roots(m)]
+    assert (with_qt, with_charts) == ([], [])
+
+
+def test_colours_are_written_only_in_the_tokens_and_style_sheets_only_in_the_theme() -> None:
+    theme = ROOT / "app" / "ui" / "theme"
+    outside = [m for m in (ROOT / "app" / "ui").rglob("*.py") if theme not in m.parents]
+    with_colour = [m.name for m in outside if re.search(r"#[0-9A-Fa-f]{6}\b", m.read_text("utf-8"))]
+    with_sheet = [m.name for m in outside if "setStyleSheet" in m.read_text("utf-8")]
+    assert (with_colour, with_sheet) == ([], [])
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.relative_to(ROOT).as_posix())
