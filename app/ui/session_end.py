@@ -26,17 +26,19 @@ class SessionEnd(QObject):
     """Watches for the end. GUI thread; keep it as long as the application.
 
     Signals:
-        ending: the session or the program is about to end; whoever listens saves before returning.
+        saving: the session may end, or go on after all; whoever listens saves before returning.
+        ending: the program ends.
         sleeping: the PC goes to sleep.
     """
 
+    saving = Signal()
     ending = Signal()
     sleeping = Signal()
 
     def __init__(self, application: QGuiApplication) -> None:
         super().__init__(application)
         self._application = application
-        application.commitDataRequest.connect(self.ending)
+        application.commitDataRequest.connect(self.saving)
         application.aboutToQuit.connect(self.ending)
         self._signals = _UnixSignals(self) if sys.platform != "win32" else None
         self._power = _PowerEvents(self) if sys.platform == "win32" else None

@@ -1,0 +1,24 @@
+"""What the wiring joins: made once by the program, handed to every wiring."""
+
+from dataclasses import dataclass
+
+from app.ui.controllers.machine_controller import MachineController
+from app.ui.controllers.preferences import Preferences
+from app.ui.desktop import Desktop
+from app.ui.keep_awake import KeepAwake
+from app.ui.main_window import MainWindow
+from app.ui.tasks import Tasks
+from app.ui.theme.look import LookSource
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The window and what stands behind it, but for model and chats."""
+
+    window: MainWindow
+    looks: LookSource
+    preferences: Preferences
+    tasks: Tasks
+    machine: MachineController
+    desktop: Desktop
+    awake: KeepAwake

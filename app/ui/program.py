@@ -1,0 +1,224 @@
+"""The window with everything behind it, from first paint to the last save."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.chat.store import ConversationStore
+from app.hardware.ports import GpuSource, HostSource
+from app.paths import chats_file, logs_folder, settings_file
+from app.ui.bridge import Bridge
+from app.ui.controllers.chat_controller import ChatController
+from app.ui.controllers.engine_holder import MakeSession
+from app.ui.controllers.machine_controller import MachineController
+from app.ui.controllers.model_controller import ModelController
+from app.ui.controllers.model_jobs import ModelPorts, make_session
+from app.ui.controllers.preferences import Preferences
+from app.ui.desktop import Desktop, QtDesktop
+from app.ui.keep_awake import KeepAwake, SleepInhibitor, system_inhibitor
+from app.ui.main_window import MainWindow
+from app.ui.parts import Parts
+from app.ui.single_instance import Handover
+from app.ui.tasks import SerialTasks, Tasks
+from app.ui.theme.fonts import load_fonts
+from app.ui.theme.look import LookSource
+from app.ui.theme.style_sheet import apply_look
+from app.ui.theme.system_theme import is_system_dark
+from app.ui.views.crash_dialog import CrashDialog
+from app.ui.window_geometry import geometry_text, place_window
+from app.ui.wiring_chat import ChatWiring
+from app.ui.wiring_machine import MachineWiring
+from app.ui.wiring_model import ModelWiring
+from app.ui.wiring_preferences import PreferencesWiring
+
+SAVE_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What lies outside: adapters of this system, or fakes.
+
+    Attributes:
+        make_desktop: Gets the window its dialogs belong to.
+        make_inhibitor: Gets the reason the system may show.
+        make_session: Starts an engine.
+    """
+
+    gpu_source: GpuSource
+    host_source: HostSource
+    make_desktop: Callable[[QWidget], Desktop] = QtDesktop
+    make_inhibitor: Callable[[str], SleepInhibitor] = system_inhibitor
+    make_session: MakeSession = make_session
+
+
+class Program(QObject):
+    """Makes window and controllers, wires them, and lets go of them in order. GUI thread."""
+
+    def __init__(self, application: QApplication, ports: Ports) -> None:
+        """Make everything; nothing is shown, nothing is started."""
+        super().__init__()
+        self._application = application
+        self._ports = ports
+        self._is_closed = False
+        load_fonts()
+        self._bridge = Bridge(self)
+        self._tasks = Tasks(self._bridge)
+        self._settings_tasks = SerialTasks(self._bridge, "settings")
+        self._store_tasks = SerialTasks(self._bridge, "chat-store")
+        self.preferences = Preferences(settings_file(), self._settings_tasks, self)
+        self._looks = self._make_looks()
+        self.machine = MachineController(self._bridge, self._tasks, ports.gpu_source, ports.host_source)
+        self.model = self._make_model()
+        self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
+        self.window = MainWindow(self._looks)
+        self._crash_dialog: CrashDialog | None = None
+        self.parts = self._make_parts()
+        self._model_wiring = ModelWiring(self.parts, self.model)
+        self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
+        self._machine_wiring = MachineWiring(self.parts, self.model)
+        self._preferences_wiring = PreferencesWiring(self.parts)
+        self.window.close_requested.connect(self._on_close_requested)
+
+    def show(self, path: Path | None = None) -> None:
+        """Show the window, then start what may take time; open `path` when there is one."""
+        place_window(self.window, self.preferences.settings.window_geometry)
+        self.window.show()
+        QTimer.singleShot(0, self, lambda: self._start(path))
+
+    @Slot(object)
+    def open_handover(self, handover: Handover) -> None:
+        """Come forward, and open what a second start was given."""
+        come_forward(self.window, handover.activation_token)
+        if handover.path is not None:
+            self._model_wiring.open_path(Path(handover.path))
+
+    @Slot(str)
+    def show_crash(self, report: str) -> None:
+        """Tell of a failure of Moxie itself; the window goes on."""
+        if self._is_closed:
+            return
+        if self._crash_dialog is None:
+            self._crash_dialog = CrashDialog(self._looks, self.window)
+            self._crash_dialog.folder_requested.connect(self._on_logs_requested)
+        self._crash_dialog.add_report(report)
+
+    @Slot()
+    def save(self) -> None:
+        """Save what is not saved yet: the session may end."""
+        if not self._is_closed:
+            self.chat.stop()
+            self.preferences.set(window_geometry=geometry_text(self.window))
+            self.preferences.save_now()
+
+    @Slot()
+    def rest(self) -> None:
+        """Stop the answer and let the model go: the PC goes to sleep."""
+        self.chat.stop()
+        self.model.unload()
+
+    @Slot()
+    def close(self) -> None:
+        """Save everything and end the engine; gone on return. Twice is harmless."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.preferences.set(window_geometry=geometry_text(self.window))
+        self.window.hide()  # boxes hand over what was written in them
+        self.preferences.save_now()
+        self.parts.awake.close()
+        self.chat.close()
+        self.machine.stop()
+        self._tasks.close()
+        self.model.close()
+        self._settings_tasks.finish(SAVE_SECONDS)
+        self._ports.gpu_source.close()
+
+    def _start(self, path: Path | None) -> None:
+        self.machine.start()
+        self.chat.start()
+        self._model_wiring.look_for_models()
+        self._preferences_wiring.look_for_engines()
+        for finding in self.preferences.findings:
+            self._chat_wiring.show_finding(finding)
+        if path is not None:
+            self._model_wiring.open_path(path)
+
+    def _make_looks(self) -> LookSource:
+        look = self.preferences.look(is_system_dark=is_system_dark())
+        looks = LookSource(look)
+        self._styled = (look.colors, look.zoom)
+        apply_look(self._application, look)
+        looks.changed.connect(self._on_look_changed)
+        self.preferences.attach(looks, is_system_dark)
+        self._application.styleHints().colorSchemeChanged.connect(self.preferences.update_look)
+        return looks
+
+    def _make_model(self) -> ModelController:
+        ports = ModelPorts(
+            self.machine.fresh_budget,
+            make_session=self._ports.make_session,
+            language=lambda: self.preferences.language,
+        )
+        return ModelController(self._bridge, self._tasks, ports, self.preferences.settings.engine)
+
+    def _make_parts(self) -> Parts:
+        reason = self._looks.look.text("ui.awake.reason")
+        return Parts(
+            self.window,
+            self._looks,
+            self.preferences,
+            self._tasks,
+            self.machine,
+            self._ports.make_desktop(self.window),
+            KeepAwake(self._ports.make_inhibitor(reason)),
+        )
+
+    @Slot()
+    def _on_close_requested(self) -> None:
+        self.close()
+        self.window.allow_close()
+
+    @Slot()
+    def _on_look_changed(self) -> None:
+        look = self._looks.look
+        if (
+            look.colors,
+            look.zoom,
+        ) != self._styled:  # styling all widgets again takes a while; words do not need it
+            self._styled = (look.colors, look.zoom)
+            apply_look(self._application, look)
+
+    @Slot()
+    def _on_logs_requested(self) -> None:
+        self.parts.desktop.open_folder(logs_folder())
+
+
+def come_forward(window: QWidget, activation_token: str | None = None) -> None:
+    """Bring a window in front of others.
+
+    Args:
+        activation_token: What a Wayland desktop gave to the program that was started, which may come forward.
+    """
+    if activation_token:
+        os.environ["XDG_ACTIVATION_TOKEN"] = activation_token  # Qt takes it from there
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+
+
+def system_ports() -> Ports:
+    """Return the adapters of this system."""
+    from app.hardware.host import PsutilHostSource
+    from app.hardware.nvml import NvmlSource
+
+    return Ports(NvmlSource(), PsutilHostSource())
+
+
+def _open_store() -> ConversationStore:
+    return ConversationStore(chats_file())

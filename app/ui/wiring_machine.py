@@ -1,0 +1,85 @@
+"""Joins the machine with the bars, the monitor and the cards that show it."""
+
+from PySide6.QtCore import QObject, Slot
+
+from app.chat.turn import TurnEvent
+from app.engine.protocol import Failed, Finished
+from app.hardware.facts import HardwareFacts, Sample
+from app.ui.controllers.model_controller import ModelController
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.parts import Parts
+
+_EVENT_OF_PHASE = {
+    ModelPhase.LOADING: ("load", "ui.event.loading"),
+    ModelPhase.READY: ("load", "ui.event.ready"),
+    ModelPhase.UNLOADING: ("load", "ui.event.unloading"),
+    ModelPhase.FAILED: ("error", "ui.event.failed"),
+}
+"""Phase -> kind of the mark on the time axis, and its sentence."""
+
+
+class MachineWiring(QObject):
+    """Carries samples, hardware and speeds to what shows them. GUI thread."""
+
+    def __init__(self, parts: Parts, model: ModelController) -> None:
+        super().__init__()
+        self._parts = parts
+        self._view = ModelView()
+        self._sample: Sample | None = None
+        parts.machine.sample_taken.connect(self._on_sample)
+        parts.machine.hardware_changed.connect(self._on_hardware)
+        model.view_changed.connect(self._on_view_changed)
+        model.speed_changed.connect(self._on_speed)
+        model.answer_event.connect(self._on_answer_event)
+        parts.looks.changed.connect(self._show_memory)
+        self._show_memory()
+
+    @Slot(object)
+    def _on_sample(self, sample: Sample) -> None:
+        self._sample = sample
+        self._show_memory()
+        self._parts.window.dock.monitor_tab.show_sample(sample)
+
+    @Slot(object)
+    def _on_hardware(self, hardware: HardwareFacts) -> None:
+        window = self._parts.window
+        window.status_bar.show_hardware(hardware)
+        window.chat_place.stage.first_run.show_hardware(hardware)
+        window.dock.monitor_tab.set_sources(hardware.findings)
+        totals = [gpu.vram_total_bytes for gpu in hardware.gpus if not gpu.is_integrated]
+        window.dock.monitor_tab.set_budget(next((total for total in totals if total), None))
+
+    @Slot(object)
+    def _on_view_changed(self, view: ModelView) -> None:
+        before, self._view = self._view, view
+        if view.phase is not before.phase:
+            self._parts.machine.set_generating(view.phase in (ModelPhase.GENERATING, ModelPhase.STOPPING))
+            self._mark(before, view)
+        self._show_memory()
+
+    @Slot(object, bool)
+    def _on_speed(self, tokens_per_second: float | None, is_prefill: bool) -> None:
+        self._parts.window.dock.monitor_tab.show_speed(tokens_per_second, is_prefill=is_prefill)
+
+    @Slot()
+    def _show_memory(self) -> None:
+        self._parts.window.model_bar.show_memory(self._sample, self._view)
+
+    @Slot(object)
+    def _on_answer_event(self, event: TurnEvent) -> None:
+        monitor = self._parts.window.dock.monitor_tab
+        if isinstance(event, Finished):
+            timings = event.timings
+            values = {"tokens": timings.predicted_tokens, "speed": timings.predicted_tokens_per_second}
+            monitor.add_event("message", "ui.event.reply", values)
+            # an answer too short to be timed while it came has its point in the curve too
+            monitor.show_speed(timings.predicted_tokens_per_second, is_prefill=False)
+        elif isinstance(event, Failed):
+            monitor.add_event("error", "ui.event.reply_failed", {})
+
+    def _mark(self, before: ModelView, view: ModelView) -> None:
+        event = _EVENT_OF_PHASE.get(view.phase)
+        is_after_answer = view.phase is ModelPhase.READY and before.is_loaded
+        if event is not None and not is_after_answer:
+            name = view.path.name if view.path else None
+            self._parts.window.dock.monitor_tab.add_event(*event, {"name": name})

@@ -1,0 +1,142 @@
+"""Joins the model controller with everything that shows the model or wants something of it."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+
+from app.findings import Finding
+from app.library.default_model import SIZE_BYTES, default_model_path
+from app.ui.controllers.model_controller import ModelController
+from app.ui.known_models import known_models
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.parts import Parts
+from app.ui.report import model_report
+from app.ui.views.finding_actions import finding_wishes
+from app.ui.views.palette_rows import PaletteModel
+
+
+class ModelWiring(QObject):
+    """Picks, loads, plans again, reports. GUI thread."""
+
+    def __init__(self, parts: Parts, model: ModelController) -> None:
+        super().__init__()
+        self._parts = parts
+        self._model = model
+        self._loads_when_planned = False
+        self._shown = ModelView()
+        self._connect_bar()
+        self._connect_stage()
+        self._connect_dock()
+        self._connect_palette()
+        model.view_changed.connect(self._on_view_changed)
+        parts.preferences.changed.connect(self._on_preferences_changed)
+        parts.looks.changed.connect(model.update_findings)
+
+    def open_path(self, path: Path) -> None:
+        """Pick a model that came from outside: an argument, a drop, a second start."""
+        self._loads_when_planned = False
+        self._model.pick(Path(os.path.abspath(path)))  # noqa: PTH100  # keeps `..` and links as they are
+
+    @Slot()
+    def look_for_models(self) -> None:
+        """Find what the palette offers and whether the demo model is there, in the background."""
+        recent = self._parts.preferences.settings.recent_models
+        tasks = self._parts.tasks
+        tasks.run_in_background(partial(known_models, recent), self._on_models_found)
+        tasks.run_in_background(default_model_path, self._on_default_found)
+
+    def _connect_bar(self) -> None:
+        bar, model = self._parts.window.model_bar, self._model
+        bar.pick_requested.connect(self.look_for_models)
+        bar.load_requested.connect(model.load)
+        bar.reload_requested.connect(model.reload)
+        bar.unload_requested.connect(model.unload)
+        bar.cancel_requested.connect(model.cancel_load)
+        bar.wishes_changed.connect(model.set_wishes)
+
+    def _connect_stage(self) -> None:
+        stage, model = self._parts.window.chat_place.stage, self._model
+        stage.load_requested.connect(model.load)
+        stage.pick_requested.connect(self.look_for_models)
+        stage.cancel_requested.connect(model.cancel_load)
+        stage.step_requested.connect(model.load_step)
+        stage.report_requested.connect(self._on_report_requested)
+        stage.first_run.file_requested.connect(self._on_file_requested)
+        stage.first_run.default_requested.connect(self._on_default_requested)
+
+    def _connect_dock(self) -> None:
+        dock, model = self._parts.window.dock, self._model
+        dock.plan_tab.pick_requested.connect(self._parts.window.model_bar.pick_requested)
+        dock.plan_tab.step_requested.connect(model.load_step)
+        dock.plan_tab.finding_action_requested.connect(self._on_finding_action)
+        dock.parameters_tab.wishes_changed.connect(model.set_wishes)
+
+    def _connect_palette(self) -> None:
+        window = self._parts.window
+        palette = window.palette_popup
+        palette.picked.connect(self.open_path)
+        palette.file_requested.connect(self._on_file_requested)
+        window.path_dropped.connect(self.open_path)
+
+    @Slot(object)
+    def _on_view_changed(self, view: ModelView) -> None:
+        before, self._shown = self._shown, view
+        self._parts.window.show_view(view)
+        self._parts.awake.set_working(is_working=view.phase in _AWAKE_PHASES)
+        if view.loaded is not None and before.loaded is None and view.path is not None:
+            self._parts.preferences.add_recent_model(view.path)
+        if view.phase is ModelPhase.PLANNED and self._loads_when_planned:
+            self._loads_when_planned = False
+            self._model.load()
+
+    @Slot()
+    def _on_preferences_changed(self) -> None:
+        self._model.set_engine(self._parts.preferences.settings.engine)
+
+    @Slot()
+    def _on_file_requested(self) -> None:
+        look = self._parts.looks.look
+        known = self._shown.path or self._last_model()
+        self._parts.desktop.choose_file(
+            look.text("ui.file.title"),
+            f"{look.text('ui.file.models')} (*.gguf)",
+            None if known is None else known.parent,
+            self.open_path,
+        )
+
+    @Slot()
+    def _on_default_requested(self) -> None:
+        path = default_model_path()
+        if path is not None:
+            self._loads_when_planned = True
+            self._model.pick(path)
+
+    @Slot(object)
+    def _on_finding_action(self, finding: Finding) -> None:
+        wishes = finding_wishes(finding, self._shown.wishes)
+        if wishes is not None:
+            self._model.set_wishes(wishes)
+
+    @Slot()
+    def _on_report_requested(self) -> None:
+        parts = self._parts
+        parts.desktop.copy(model_report(self._shown, parts.machine.hardware, parts.looks.look.texts))
+        parts.window.show_toast(parts.looks.look.text("ui.report.copied"))
+
+    def _on_models_found(self, models: tuple[PaletteModel, ...]) -> None:
+        self._parts.window.palette_popup.show_models(models)
+
+    def _on_default_found(self, path: Path | None) -> None:
+        stage = self._parts.window.chat_place.stage
+        stage.first_run.show_default_model(path, None if path is None else SIZE_BYTES)
+
+    def _last_model(self) -> Path | None:
+        last = self._parts.preferences.settings.last_model
+        return None if last is None else Path(last)
+
+
+_AWAKE_PHASES = frozenset(
+    {ModelPhase.LOADING, ModelPhase.WARMING, ModelPhase.GENERATING, ModelPhase.STOPPING}
+)

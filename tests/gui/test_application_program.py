@@ -1,0 +1,202 @@
+"""The whole window over the echo engine: what the wiring joins."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.paths import logs_folder, settings_file
+from app.settings import Settings, load_settings
+from app.ui.main_window import SETTINGS
+from app.ui.model_view import ModelPhase
+from app.ui.program import Ports
+from app.ui.single_instance import Handover
+from app.ui.views.crash_dialog import CrashDialog
+from app.ui.window_geometry import geometry_of_text
+from tests.controller_setup import write_model
+from tests.fakes import FakeGpuSource, FakeHostSource
+from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
+
+
+@pytest.fixture
+def desktop() -> FakeDesktop:
+    return FakeDesktop()
+
+
+@pytest.fixture
+def inhibitor() -> FakeInhibitor:
+    return FakeInhibitor()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_model(tmp_path)
+
+
+@pytest.fixture
+def driver(
+    qtbot: QtBot, qapp: QApplication, data_home: Path, desktop: FakeDesktop, inhibitor: FakeInhibitor
+) -> Iterator[WindowDriver]:
+    ports = Ports(FakeGpuSource(), FakeHostSource(), lambda _parent: desktop, lambda _reason: inhibitor)
+    program = make_program(qapp, ports, Settings(engine="echo", language="en"))
+    driver = WindowDriver(qtbot, program)
+    yield driver
+    driver.delete()
+
+
+@pytest.fixture
+def ready(driver: WindowDriver, model: Path) -> WindowDriver:
+    driver.show(model)
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.click(driver.program.window.model_bar.primary)
+    driver.wait_for_phase(ModelPhase.READY)
+    return driver
+
+
+def test_a_first_window_shows_the_machine_and_no_model(driver: WindowDriver) -> None:
+    driver.show()
+    stage = driver.program.window.chat_place.stage
+    driver.wait_for(lambda: driver.program.machine.hardware is not None)
+    assert stage.content is stage.first_run
+    assert driver.view.phase is ModelPhase.NONE
+    assert driver.engines() == []
+
+
+def test_a_path_is_planned_and_nothing_is_loaded_unasked(driver: WindowDriver, model: Path) -> None:
+    driver.show(model)
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    assert driver.view.path == model
+    assert driver.engines() == []
+
+
+def test_the_file_dialog_picks_a_model(driver: WindowDriver, desktop: FakeDesktop, model: Path) -> None:
+    desktop.chosen = model
+    driver.show()
+    driver.click(driver.program.window.chat_place.stage.first_run.file_button)
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    assert driver.view.path == model
+
+
+def test_a_message_is_answered_and_the_chat_is_listed(ready: WindowDriver, inhibitor: FakeInhibitor) -> None:
+    ready.write("Hello there")
+    answer = ready.wait_for_answer()
+    assert answer.text == "Hello there"
+    conversations = ready.program.window.conversation_list
+    ready.wait_for(lambda: conversations.list.model().rowCount() > 0)
+    ready.wait_for(lambda: inhibitor.said[-1] == "release")
+    assert inhibitor.said == ["hold", "release", "hold", "release"]  # the load, the answer
+
+
+def test_a_message_written_while_loading_is_answered_when_ready(driver: WindowDriver, model: Path) -> None:
+    driver.show(model)
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.click(driver.program.window.model_bar.primary)
+    assert driver.view.phase is ModelPhase.LOADING
+    driver.write("early")
+    assert driver.wait_for_answer().text == "early"
+
+
+def test_escape_stops_the_answer_and_keeps_it(ready: WindowDriver) -> None:
+    ready.write("/slow " + "word " * 500)
+    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    QTest.keyClick(ready.program.window.chat_place.composer.box, Qt.Key.Key_Escape)
+    answer = ready.wait_for_answer()
+    assert answer.finish_reason == "cancelled"
+    assert answer.text.startswith("word word")
+    ready.wait_for_phase(ModelPhase.READY)
+
+
+def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(ready: WindowDriver) -> None:
+    ready.write("/slow " + "word " * 2000)
+    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    for engine in ready.engines():
+        engine.kill()
+    ready.wait_for(lambda: ready.view.phase is ModelPhase.FAILED)
+    assert ready.items[-1].text.startswith("word word")
+    assert ready.items[-1].failure is not None
+    stage = ready.program.window.chat_place.stage
+    assert stage.content is stage.failure
+    ready.click_primary_of(stage.failure)
+    ready.wait_for(lambda: ready.view.phase is ModelPhase.READY)
+    ready.write("again")
+    assert ready.wait_for_answer().text == "again"
+
+
+def test_a_failure_can_be_copied_as_a_report(
+    driver: WindowDriver, desktop: FakeDesktop, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.gguf"
+    page.write_text("<!DOCTYPE html><html></html>")
+    driver.show(page)
+    driver.wait_for(lambda: driver.view.phase is ModelPhase.FAILED)
+    driver.program.window.chat_place.stage.report_requested.emit()
+    assert "not-gguf" in desktop.copied[0]
+
+
+def test_the_language_changes_everywhere_at_once(ready: WindowDriver) -> None:
+    window = ready.program.window
+    before = window.model_bar.state.text()
+    window.show_place(SETTINGS)
+    window.settings_page.language_chosen.emit("zh_CN")
+    assert window.model_bar.state.text() != before
+    assert window.windowTitle() != ""
+    assert any("\u4e00" <= sign <= "\u9fff" for sign in window.model_bar.state.text())
+    window.settings_page.language_chosen.emit("en")
+    assert window.model_bar.state.text() == before
+
+
+def test_another_engine_or_wish_asks_for_a_reload(ready: WindowDriver) -> None:
+    assert not ready.view.needs_reload
+    ready.program.window.settings_page.engine_chosen.emit("worker")
+    assert ready.view.needs_reload
+    ready.program.window.settings_page.engine_chosen.emit("echo")
+    assert not ready.view.needs_reload
+
+
+def test_a_handed_over_path_is_picked(driver: WindowDriver, model: Path) -> None:
+    driver.show()
+    driver.program.open_handover(Handover(str(model)))
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.program.open_handover(Handover())
+    assert driver.view.path == model
+
+
+def test_sleep_stops_the_answer_and_lets_the_engine_go(ready: WindowDriver) -> None:
+    ready.write("/slow " + "word " * 2000)
+    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    ready.program.rest()
+    ready.wait_for(lambda: ready.view.phase is ModelPhase.PLANNED)
+    ready.wait_for(lambda: ready.engines() == [])
+    assert ready.items[-1].text.startswith("word word")
+
+
+def test_closing_saves_where_the_window_stood_and_ends_the_engine(ready: WindowDriver) -> None:
+    ready.program.window.resize(1200, 700)
+    ready.close()
+    assert not ready.program.window.isVisible()
+    assert ready.engines() == []
+    settings, _ = load_settings(settings_file())
+    geometry = geometry_of_text(settings.window_geometry)
+    assert geometry is not None
+    assert (geometry.width, geometry.height) == (1200, 700)
+    assert settings.recent_models == (str(ready.view.path),)
+
+
+def test_a_crash_report_is_shown_once_more_for_every_new_one(
+    driver: WindowDriver, desktop: FakeDesktop, qapp: QApplication
+) -> None:
+    driver.show()
+    driver.program.show_crash("first report")
+    driver.program.show_crash("second report")
+    dialog = driver.program.window.findChild(CrashDialog)
+    assert isinstance(dialog, CrashDialog)
+    assert dialog.isVisible()
+    dialog._on_copy_clicked()
+    assert qapp.clipboard().text() == "first report\nsecond report"
+    dialog.folder_requested.emit()
+    assert desktop.folders == [logs_folder()]
+    dialog.accept()
