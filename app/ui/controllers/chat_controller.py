@@ -5,13 +5,11 @@ from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.chat.conversation import Message, MessageState
 from app.chat.reasoning import Piece
 from app.chat.store import ConversationStore
 from app.chat.turn import TurnEvent
-from app.engine.protocol import ChatMessage
-from app.texts import Texts
-from app.ui.controllers.answering import Answering, opener_of
+from app.ui.controllers.answering import Answering
+from app.ui.controllers.asker import Asker
 from app.ui.controllers.chat_archive import ChatArchive, ReadChat
 from app.ui.controllers.live_chat import LiveChat, RemovedMessage
 from app.ui.controllers.model_controller import ModelController
@@ -73,8 +71,8 @@ class ChatController(QObject):
         """
         super().__init__()
         self._model = model
-        self._preferences = preferences
         self._archive = ChatArchive(store_tasks, open_store)
+        self._asker = Asker(model, self._archive, preferences)
         self._archive.listed.connect(self.conversations_changed)
         self._archive.failed.connect(self.store_failed)
         self._current = self._archive.new_chat()
@@ -176,7 +174,7 @@ class ChatController(QObject):
             return
         asked_by = message.id if message.role == "user" else message.parent_id
         if asked_by is not None:
-            self._answer_to(self._current, asked_by)
+            self._answer_to(asked_by)
 
     def edit(self, message_id: int, text: str) -> None:
         """Ask differently: another version of the question, and its answer."""
@@ -186,19 +184,14 @@ class ChatController(QObject):
         if not self._can_ask():
             self.text_returned.emit(text)
             return
-        question = self._current.add("user", text, message.parent_id)
-        self._archive.put(self._current, question)
-        self._answer_to(self._current, question.id)
+        self._answer_to(self._asker.question(self._current, text, message.parent_id).id)
 
     def continue_answer(self, message_id: int) -> None:
         """Let the model go on with an answer that ended too early."""
-        chat, message = self._current, self._current.message(message_id)
-        if message is None or message.role != "assistant" or not self._can_ask():
-            return
-        history = chat.history(message.id, self._preferences.system_prompt)
-        request = Texts(self._preferences.language).text("ui.chat.continue_request")
-        self._generate(chat, message, (*history, ChatMessage("user", request)))
-        self.items_reset.emit(self._items())
+        message = self._current.message(message_id)
+        if message is not None and message.role == "assistant" and self._can_ask():
+            self._answering = self._asker.rest(self._current, message)
+            self.items_reset.emit(self._items())
 
     def delete_message(self, message_id: int) -> None:
         """Take a message out; it can be undone. The answer that is being written stays."""
@@ -235,29 +228,15 @@ class ChatController(QObject):
 
     def _ask(self, chat: LiveChat, text: str) -> None:
         line = chat.line()
-        question = chat.add("user", text, line[-1].id if line else None)
-        self._archive.put(chat, question)
+        question = self._asker.question(chat, text, line[-1].id if line else None)
+        self._answering = self._asker.answer(chat, question.id)
         if chat is self._current:
             self.item_added.emit(chat.item(question.id))
-        answer = self._begin_answer(chat, question.id)
-        if chat is self._current and answer is not None:
-            self.item_added.emit(answer.item())
+            self.item_added.emit(self._answering.item())
 
-    def _answer_to(self, chat: LiveChat, question_id: int) -> None:
-        self._begin_answer(chat, question_id)
+    def _answer_to(self, question_id: int) -> None:
+        self._answering = self._asker.answer(self._current, question_id)
         self.items_reset.emit(self._items())
-
-    def _begin_answer(self, chat: LiveChat, question_id: int) -> Answering | None:
-        history = chat.history(question_id, self._preferences.system_prompt)
-        message = chat.add("assistant", "", question_id, MessageState.PARTIAL)
-        self._archive.put(chat, message)
-        return self._generate(chat, message, history)
-
-    def _generate(self, chat: LiveChat, message: Message, history: tuple[ChatMessage, ...]) -> Answering:
-        answering = Answering(chat, message, self._archive.put, opener_of(self._model.view))
-        self._answering = answering
-        self._model.generate(history, self._preferences.sampling)
-        return answering
 
     @Slot(object)
     def _on_answer_event(self, event: TurnEvent) -> None:

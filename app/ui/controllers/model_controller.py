@@ -1,6 +1,5 @@
 """The one model of the window: picked, planned, loaded, answering, let go."""
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from app.findings import Finding, FindingError
 from app.options import SamplingOptions
 from app.planner.facts import LadderStep, Wishes
 from app.ui.bridge import Bridge
+from app.ui.controllers.answer_relay import AnswerRelay
 from app.ui.controllers.engine_holder import EngineHolder
 from app.ui.controllers.model_changes import NOTHING_LOADED, Background, InForce, judged, planned_again
 from app.ui.controllers.model_jobs import (
@@ -36,7 +36,6 @@ from app.ui.controllers.model_jobs import (
     next_step,
     prepare_launch,
 )
-from app.ui.controllers.speed_meter import SpeedMeter
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.tasks import Tasks
 
@@ -75,9 +74,10 @@ class ModelController(QObject):
         self._background = Background(engine_name=engine_name)
         self._untold: deque[ModelView] = deque()
         self._job = 0  # results of an older job than this are outdated
-        self._answer = 0
-        self._is_answering = False
-        self._meter = SpeedMeter(0.0)
+        self._answer = AnswerRelay()
+        self._answer.answer_event.connect(self.answer_event)
+        self._answer.speed_changed.connect(self.speed_changed)
+        self._answer.speed_changed.connect(self._on_speed)
         self._engine = EngineHolder(bridge, tasks, ports.make_session)
         self._engine.told.connect(self._on_told)
 
@@ -131,12 +131,11 @@ class ModelController(QObject):
         """Ask for an answer; False when no model is ready."""
         if not self._view.can_send:
             return False
-        self._answer += 1
-        self._is_answering = True
-        self._meter = SpeedMeter(time.monotonic())
         self._change(phase=ModelPhase.GENERATING, tokens_per_second=None)
-        self.speed_changed.emit(None, True)
-        self._engine.generate(tuple(messages), sampling, partial(self._on_refused, self._answer))
+        number = self._answer.begin()
+        self._engine.generate(
+            tuple(messages), sampling, lambda: self._answer.refuse(number, self._view.failure)
+        )
         return True
 
     def stop(self) -> None:
@@ -264,11 +263,12 @@ class ModelController(QObject):
     def _on_told(self, event: SessionEvent) -> None:
         match event:
             case PromptProgress() | Token():
-                self._on_text(event)
+                self._answer.pass_on(event)
             case Finished():
-                self._on_answer_end(event, event.timings.predicted_tokens_per_second)
+                self._answer.end(event)
+                self._on_speed(event.timings.predicted_tokens_per_second, is_prefill=False)
             case Failed() if event.request_id is not None:
-                self._on_answer_end(event, None)
+                self._answer.end(event)
             case Hello():
                 self._change(hello=event)
             case LoadProgress():
@@ -286,30 +286,10 @@ class ModelController(QObject):
             case SessionState.FAILED if event.finding is not None:
                 self._fail(event.finding)
 
-    def _on_text(self, event: PromptProgress | Token) -> None:
-        self.answer_event.emit(event)
-        speed = self._meter.feed(event, time.monotonic())
-        if speed is None:
-            return
-        self.speed_changed.emit(speed.tokens_per_second, speed.is_prefill)
-        if not speed.is_prefill and speed.tokens_per_second is not None:
-            self._change(tokens_per_second=speed.tokens_per_second)
-
-    def _on_answer_end(self, event: Finished | Failed, tokens_per_second: float | None) -> None:
-        if not self._is_answering:
-            return
-        self._is_answering = False
-        self.answer_event.emit(event)
-        self.speed_changed.emit(None, False)
-        if tokens_per_second is not None and self._view.is_loaded:
+    @Slot(object, bool)
+    def _on_speed(self, tokens_per_second: float | None, is_prefill: bool) -> None:
+        if tokens_per_second is not None and not is_prefill:
             self._change(tokens_per_second=tokens_per_second)
-
-    def _on_refused(self, answer: int) -> None:
-        """End an answer that never began: the engine went away first."""
-        if answer == self._answer:
-            failure = self._view.failure
-            ended = Failed(failure, 0) if failure is not None else Finished(0, "cancelled")
-            self._on_answer_end(ended, None)
 
     # the view
 
