@@ -15,7 +15,6 @@ from app.ui.widgets.labels import IconLabel, TextLabel
 from app.ui.widgets.layouts import column, row
 
 _PART: Final = re.compile(r"(.*)-\d{5}-of-\d{5}\.gguf", re.IGNORECASE)
-_ANY_CONTENT: Final = "application/octet-stream"
 CORNER: Final = 14
 MARGIN: Final = 12
 
@@ -42,7 +41,7 @@ def dropped_path(urls: Sequence[QUrl]) -> Path | Refusal:
         return Refusal("ui.window.drop_several")
     path = paths[0]
     kind = QMimeDatabase().mimeTypeForFile(str(path), QMimeDatabase.MatchMode.MatchExtension)
-    if path.suffix.lower() != ".gguf" and not kind.inherits(_ANY_CONTENT):
+    if path.suffix.lower() != ".gguf" and not kind.isDefault():
         return Refusal("ui.window.drop_not_gguf", {"name": path.name})
     return path
 

@@ -3,8 +3,9 @@
 from enum import Enum
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.hardware.facts import Sample
 from app.ui.model_view import ModelPhase, ModelView
@@ -24,6 +25,9 @@ from app.ui.widgets.state_dot import StateDot
 
 STATE_WIDTH: Final = 122
 MOE_WIDTH: Final = 240
+GAP: Final = 14
+COMFORT_WIDTH: Final = 180
+"""Beyond the least widths, for the picker and the bars, before all stands in one line."""
 DOCK_SHORTCUT: Final = "Ctrl+M"
 
 
@@ -82,6 +86,8 @@ class ModelBar(Panel):
         self.unload = IconButton(looks, "eject")
         self.dock = IconButton(looks, "dock")
         self.progress = ProgressLine(looks)
+        self._grid = QGridLayout()
+        self._line_count = 0
         self._lay_out()
         self._connect()
         looks.changed.connect(self._apply_look)
@@ -95,6 +101,7 @@ class ModelBar(Panel):
         self.moe.show_view(view)
         self._show_state()
         self._show_buttons()
+        self._arrange()
 
     def show_memory(self, sample: Sample | None, view: ModelView) -> None:
         """Show what is measured and what is planned; None = nothing measured yet."""
@@ -110,26 +117,62 @@ class ModelBar(Panel):
         """The GPU has a bar; without one a sentence stands in its place."""
         return self._gpu_line.currentIndex() == 0
 
+    def minimumSizeHint(self) -> QSize:
+        """Return the size of two lines: a narrow window, or large text, may take them."""
+        left, middle, right = (part.minimumSizeHint().width() for part in self._parts)
+        margins = self._grid.contentsMargins()
+        width = max(left + GAP + right, middle) + margins.left() + margins.right()
+        return QSize(width, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
     def _lay_out(self) -> None:
         self._gpu_line.addWidget(self.gpu_bar)
         self._gpu_line.addWidget(self._no_gpu)
-        states = holder(column(None, row(self._dot, self.state, gap=6), self.detail, None, gap=1))
+        self._gpu_line.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self._states = holder(column(None, row(self._dot, self.state, gap=6), self.detail, None, gap=1))
         memory = holder(column(None, self._gpu_line, self.ram_bar, None, gap=6))
-        memory.setMinimumWidth(200)
-        line = row(self.picker, states, rule("v"), self.moe, rule("v"), gap=14, margins=(14, 7, 12, 5))
-        line.addWidget(memory, 1)
-        for widget in (self.primary, self.secondary):
-            line.addWidget(widget)
-        buttons = row(self.unload, self.dock, gap=4)
-        line.addLayout(buttons)
-        self._states = states
+        left = row(gap=GAP)
+        left.addWidget(self.picker, 1)
+        left.addWidget(self._states)
+        middle = row(rule("v"), self.moe, rule("v"), gap=GAP)
+        middle.addWidget(memory, 1)
+        right = row(self.primary, self.secondary, self.unload, self.dock, gap=6)
+        self._parts = (holder(left), holder(middle), holder(right))
+        self._grid.setContentsMargins(14, 7, 12, 4)
+        self._grid.setHorizontalSpacing(GAP)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(line, 1)
+        layout.addLayout(self._grid, 1)
         layout.addWidget(self.progress)
         self.state.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.state.setAccessibleName("")
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Put everything in one line where it has room, else the middle part in a line of its own."""
+        left, middle, right = self._parts
+        needed = sum(part.minimumSizeHint().width() for part in self._parts) + 2 * GAP + 26
+        needed += round(COMFORT_WIDTH * max(1.0, self._looks.look.zoom))
+        line_count = 1 if self.width() >= needed else 2
+        if line_count == self._line_count:
+            return
+        self._line_count = line_count
+        for part in self._parts:
+            self._grid.removeWidget(part)
+        self._grid.setRowMinimumHeight(0, LAYOUT["model_bar"] - 14 if line_count == 1 else 0)
+        if line_count == 1:
+            self._grid.addWidget(left, 0, 0)
+            self._grid.addWidget(middle, 0, 1)
+        else:
+            self._grid.addWidget(left, 0, 0, 1, 2)
+            self._grid.addWidget(middle, 1, 0, 1, 3)
+        self._grid.addWidget(right, 0, 2)
+        self.updateGeometry()
 
     def _connect(self) -> None:
         self.picker.clicked.connect(self.pick_requested)
@@ -186,11 +229,8 @@ class ModelBar(Panel):
     def _apply_look(self) -> None:
         look = self._looks.look
         zoom = max(1.0, look.zoom)
-        self.setMinimumHeight(LAYOUT["model_bar"])
-        self._states.setMinimumWidth(STATE_WIDTH)
-        self._states.setMaximumWidth(round(STATE_WIDTH * zoom))
-        self.moe.setMinimumWidth(MOE_WIDTH)
-        self.moe.setMaximumWidth(round(MOE_WIDTH * zoom))
+        self._states.setFixedWidth(round(STATE_WIDTH * zoom))
+        self.moe.setFixedWidth(round(MOE_WIDTH * zoom))
         self.setAccessibleName(look.text("ui.model_bar.name"))
         self.unload.set_words(look.text("ui.model_bar.unload"))
         self.dock.set_words(look.text("ui.model_bar.dock"), DOCK_SHORTCUT)
@@ -198,6 +238,7 @@ class ModelBar(Panel):
         self._no_gpu.setText(look.text("ui.model_bar.no_gpu"))
         self._show_state()
         self._show_buttons()
+        self._arrange()
 
 
 def _fill(bar: MemoryBar, title: str, figures: MemoryFigures, tier: str) -> None:

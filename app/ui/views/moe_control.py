@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QWidget
 
 from app.planner.facts import Wishes
@@ -98,6 +99,7 @@ class MoeControl(QWidget):
         self.setToolTip(tip)
         self.slider.setToolTip(tip)
         self.choice.setToolTip(tip)
+        self.value.setMinimumWidth(self._value_width())
         self.slider.setAccessibleName(look.text("ui.moe.slider"))
         self.slider.setAccessibleDescription(f"{value}. {tip}")
         self.choice.setAccessibleName(look.text("ui.moe.mode"))
@@ -111,6 +113,16 @@ class MoeControl(QWidget):
         if step >= count:
             return self._looks.look.text("ui.moe.value_all", count=count)
         return self._looks.look.text("ui.moe.value", step=step, count=count)
+
+    def _value_width(self) -> int:
+        """Return room for every value, so that the slider does not move under the mouse."""
+        look, count = self._looks.look, max(10, self._steps.count)
+        texts = (
+            look.text("ui.moe.value", step=count, count=count),
+            look.text("ui.moe.value_all", count=count),
+        )
+        metrics = QFontMetrics(look.font("caption"))
+        return max(metrics.horizontalAdvance(text) for text in texts) + 2
 
     def _tip_key(self) -> str:
         view = self._view

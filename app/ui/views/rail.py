@@ -65,7 +65,7 @@ class Rail(Panel):
             if place.is_at_foot:
                 layout.addStretch(1)
             self._add(layout, place)
-        self.setMinimumWidth(LAYOUT["rail"])
+        layout.addStrut(LAYOUT["rail"] - 12)
         looks.changed.connect(self._apply_look)
         self._apply_look()
         self.set_place(PLACES[0].key)
@@ -123,7 +123,7 @@ class _PlaceButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._looks.look.font("caption", 600))
-        height = 2 * BUTTON_PADDING + ICON_PIXELS + 2 + metrics.height()
+        height = 2 * BUTTON_PADDING + self._icon_size() + 2 + metrics.height()
         return QSize(max(BUTTON_WIDTH, metrics.horizontalAdvance(self.text()) + 8), height)
 
     def minimumSizeHint(self) -> QSize:
@@ -144,9 +144,13 @@ class _PlaceButton(QAbstractButton):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box, CORNER, CORNER)
         ink = "accent_text" if is_open else "text" if is_hot else "text_soft"
-        icon_box = QRectF((self.width() - ICON_PIXELS) / 2, BUTTON_PADDING, ICON_PIXELS, ICON_PIXELS)
+        size = self._icon_size()
+        icon_box = QRectF((self.width() - size) / 2, BUTTON_PADDING, size, size)
         paint_icon(painter, self._icon_name, icon_box, look.color(ink))
         painter.setPen(look.color(ink))
         painter.setFont(look.font("caption", 600 if is_open else 500))
         words = QRectF(0, icon_box.bottom() + 2, self.width(), self.height() - icon_box.bottom() - 5)
         painter.drawText(words, Qt.AlignmentFlag.AlignCenter, self.text())
+
+    def _icon_size(self) -> int:
+        return round(ICON_PIXELS * self._looks.look.zoom)

@@ -47,6 +47,7 @@ class StatusBar(Panel):
         line = row(self._item("shield", self.local), self._context_item, gap=18, margins=(14, 1, 10, 0))
         line.addWidget(holder(row(self._device_icon, self.device, gap=5)), 1)
         line.addWidget(self.findings)
+        line.addStrut(LAYOUT["status_bar"] - 1)
         self.setLayout(line)
         self.findings.clicked.connect(self.findings_requested)
         looks.changed.connect(self._apply_look)
@@ -92,7 +93,6 @@ class StatusBar(Panel):
 
     def _apply_look(self) -> None:
         look = self._looks.look
-        self.setMinimumHeight(LAYOUT["status_bar"])
         self.setAccessibleName(look.text("ui.status.name"))
         self.local.setText(look.text("ui.status.local"))
         self.local.setToolTip(look.text("ui.status.local_tip"))
