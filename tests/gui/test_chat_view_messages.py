@@ -149,6 +149,21 @@ def test_a_link_only_tells_that_it_was_clicked(view: ChatView, qtbot: QtBot) -> 
     assert heard.args == ["https://example.org/csv"]
 
 
+def test_links_are_reached_and_followed_by_keyboard(view: ChatView, qtbot: QtBot) -> None:
+    open_items(view, (answered("[one](https://a.example) and [**t**wo](https://b.example)"),))
+    (text,) = all_of(TextView, shown(view))
+    view.message_list.setFocus()
+    qtbot.keyClick(view.message_list, Qt.Key.Key_Tab)
+    assert text.hasFocus()
+    assert text.accessibleDescription() == "https://a.example"
+    qtbot.keyClick(text, Qt.Key.Key_Tab)
+    with qtbot.waitSignal(view.link_requested) as heard:
+        qtbot.keyClick(text, Qt.Key.Key_Return)
+    assert heard.args == ["https://b.example"]
+    qtbot.keyClick(text, Qt.Key.Key_Tab)
+    assert not text.hasFocus()
+
+
 def test_a_refused_address_is_no_link(view: ChatView, qtbot: QtBot) -> None:
     open_items(view, (QUESTION, answered("[here](javascript:alert(1))")))
     (text,) = all_of(TextView, shown(view))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -229,3 +230,30 @@ def test_a_message_that_is_removed_is_gone_and_a_stranger_is_no_error(view: Chat
     view.remove_item(77)
     assert view.model.rowCount() == 5
     assert 6 not in view.message_list.widgets
+
+
+def test_a_piece_is_not_drawn_twice_when_its_message_comes_into_sight(
+    view: ChatView, looks: LookSource
+) -> None:
+    view.show_items((MessageItem(2, "assistant", "start ", is_streaming=True), *_renumbered(200)))
+    stream(view, "middle ")
+    view.message_list.verticalScrollBar().setValue(0)
+    stream(view, "end")
+    looks.set_look(replace(looks.look, zoom=1.2))
+    view.paint_now()
+    assert drawn(view) == "start middle end"
+
+
+def test_what_came_while_hidden_is_drawn_when_shown(view: ChatView, qtbot: QtBot) -> None:
+    view.show_items((QUESTION, EMPTY))
+    view.hide()
+    stream(view, "came meanwhile")
+    view.paint_now()
+    assert drawn_even_hidden(view) == ""
+    view.show()
+    qtbot.waitUntil(lambda: drawn(view) == "came meanwhile")
+
+
+def drawn_even_hidden(view: ChatView) -> str:
+    children: list[Any] = list(view.message_list.widgets[2].findChildren(TextView))
+    return "".join(text.document.toPlainText() for text in children)

@@ -1,7 +1,6 @@
 """A block of code: its language, a copy button, and coloured text that scrolls sideways."""
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from PySide6.QtCore import QRectF, Qt, Signal
@@ -9,7 +8,7 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen, QTextCur
 from PySide6.QtWidgets import QFrame, QScrollArea
 
 from app.ui.markdown.blocks import Fence
-from app.ui.markdown.document import append_plain, char_format, line_height, plain_document
+from app.ui.markdown.document import char_format, line_height, plain_document
 from app.ui.markdown.highlight import colored
 from app.ui.markdown.part import Part
 from app.ui.markdown.selection import Selection
@@ -23,8 +22,7 @@ _SIDE: Final = 14
 _FOOT: Final = 12
 _RADIUS: Final = 10
 _SCROLLBAR: Final = 10
-_LINES_AT_ONCE: Final = 60
-_COLORS_AT_ONCE: Final = 150
+_LINES_AT_ONCE: Final = 12
 
 
 class CodeView(Part):
@@ -60,13 +58,21 @@ class CodeView(Part):
         return self._fence.code
 
     def fill(self) -> Iterator[None]:
-        """Put the text in; between two steps the caller may do something else."""
-        lines = self._fence.code.split("\n")
-        for start in range(0, len(lines), _LINES_AT_ONCE):
-            chunk = "\n".join(lines[start : start + _LINES_AT_ONCE])
-            append_plain(self._document, f"\n{chunk}" if start else chunk)
-            yield
-        yield from self._color()
+        """Put the text in, some lines at a time; between two steps the caller may do something else."""
+        look = self._looks.look
+        cursor = QTextCursor(self._document)
+        lines = 0
+        cursor.beginEditBlock()
+        for text, color in _runs(self._fence):
+            cursor.insertText(text, char_format(look, "code", color))
+            lines += text.count("\n")
+            if lines >= _LINES_AT_ONCE:
+                lines = 0
+                cursor.endEditBlock()
+                self._document.size()  # lays out what is new, and only that
+                yield
+                cursor.beginEditBlock()
+        cursor.endEditBlock()
         self._text.text_changed()
 
     def fit(self, width: int) -> int:
@@ -88,23 +94,6 @@ class CodeView(Part):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 Qt's signature
         paint_box(self, self._looks, "sunken")
-
-    def _color(self) -> Iterator[None]:
-        code = self._fence.code
-        cursor = QTextCursor(self._document)
-        parts = colored(self._fence.language, code)
-        read, place = 0, 0  # Qt counts characters beyond U+FFFF as two
-        while some := list(islice(parts, _COLORS_AT_ONCE)):
-            cursor.beginEditBlock()
-            for start, length, color in some:
-                place += _utf16_length(code[read:start])
-                cursor.setPosition(place)
-                place += _utf16_length(code[start : start + length])
-                cursor.setPosition(place, QTextCursor.MoveMode.KeepAnchor)
-                cursor.setCharFormat(char_format(self._looks.look, "code", color))
-                read = start + length
-            cursor.endEditBlock()
-            yield
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self._fence.code)
@@ -137,5 +126,19 @@ class _SidewaysArea(QScrollArea):
             event.ignore()
 
 
-def _utf16_length(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+def _runs(fence: Fence) -> Iterator[tuple[str, str]]:
+    """Yield the code in pieces of one palette colour, each of some lines at most."""
+    read = 0
+    for start, length, color in colored(fence.language, fence.code):
+        yield from _in_lines(fence.code[read:start], "text")
+        yield from _in_lines(fence.code[start : start + length], color)
+        read = start + length
+    yield from _in_lines(fence.code[read:], "text")
+
+
+def _in_lines(text: str, color: str) -> Iterator[tuple[str, str]]:
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    for start in range(0, len(lines), _LINES_AT_ONCE):
+        if piece := "".join(lines[start : start + _LINES_AT_ONCE]):
+            yield piece, color

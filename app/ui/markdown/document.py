@@ -94,7 +94,7 @@ def plain_document(look: Look, style: str = "prose", ink: str = "text") -> SafeD
     document = SafeDocument(text_font(look, style))
     cursor = QTextCursor(document)
     cursor.setBlockFormat(fixed_lines(line_height(look, style)))
-    cursor.setCharFormat(char_format(look, style, ink))
+    cursor.setBlockCharFormat(char_format(look, style, ink))
     return document
 
 
@@ -102,7 +102,7 @@ def append_plain(document: QTextDocument, text: str) -> None:
     """Add text at the end as it stands."""
     cursor = QTextCursor(document)
     cursor.movePosition(QTextCursor.MoveOperation.End)
-    cursor.insertText(harmless(text))
+    cursor.insertText(harmless(text), cursor.blockCharFormat())
 
 
 def table_document(table: Table, look: Look, padding: tuple[int, int]) -> SafeDocument:

@@ -16,7 +16,7 @@ _LINE_MAX: Final = 8_000
 """Characters; a longer line is no prose, and its marks would cost more than they are worth."""
 _BRACKETS_MAX: Final = 200
 """Opening brackets in one paragraph: unmatched ones cost the square of their number."""
-_SEGMENT: Final = 16_000
+_SEGMENT: Final = 8_000
 """Characters read at once, so that no single step takes long."""
 _LITERAL_PIECE: Final = 2_000
 

@@ -18,6 +18,8 @@ from app.ui.markdown.text_view import TextView
 from app.ui.theme.look import LookSource
 
 _GAP: Final = 12
+_SPOKEN: Final = 1_000
+"""Characters of a text that its accessible name holds."""
 
 
 class PartEvents(QObject):
@@ -67,7 +69,10 @@ class PartMaker:
     def _part(self, block: Block) -> Part:
         match block:
             case Prose():
-                return self._view(prose_document(block, self._looks.look, self._ink))
+                document = prose_document(block, self._looks.look, self._ink)
+                view = self._view(document)
+                view.setAccessibleName(document.toPlainText()[:_SPOKEN])
+                return view
             case Fence():
                 code = CodeView(self._looks, block, self._selection)
                 code.setParent(self._parent)

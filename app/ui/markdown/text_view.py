@@ -8,6 +8,7 @@ from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
     QColor,
     QContextMenuEvent,
+    QFocusEvent,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -21,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu
 
 from app.ui.markdown.document import QUOTE_DEPTH, QUOTE_STEP
+from app.ui.markdown.links import links_of
 from app.ui.markdown.part import Part
 from app.ui.markdown.selection import Selection
 from app.ui.theme.look import LookSource
@@ -49,10 +51,13 @@ class TextView(Part):
         self._fitted: tuple[int, int] | None = None
         self._pressed_link = ""
         self._has_caret = False
+        self._links = links_of(document)
+        self._link: int | None = None  # the link that has the keyboard
         selection.add(self)
         self.setCursor(Qt.CursorShape.IBeamCursor)
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        policy = Qt.FocusPolicy.StrongFocus if self._links else Qt.FocusPolicy.ClickFocus
+        self.setFocusPolicy(policy)
 
     @property
     def document(self) -> QTextDocument:
@@ -100,7 +105,7 @@ class TextView(Part):
 
     def selected_text(self) -> str:
         """Return the selected text with plain line ends."""
-        text = self._cursor().selectedText()
+        text = self._cursor(*self._range).selectedText()
         return text.replace("\u2029", "\n").replace("\u2028", "\n").replace("\u00a0", " ")
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -109,9 +114,9 @@ class TextView(Part):
         context: Any = QAbstractTextDocumentLayout.PaintContext()  # its fields are missing in Qt's stubs
         context.clip = QRectF(event.rect())
         context.palette.setColor(QPalette.ColorRole.Text, look.color("text"))
-        if self._range[0] != self._range[1]:
+        for start, stop in self._marked():
             marked: Any = QAbstractTextDocumentLayout.Selection()
-            marked.cursor = self._cursor()
+            marked.cursor = self._cursor(start, stop)
             marked.format.setBackground(look.color("accent"))
             marked.format.setForeground(look.color("on_accent"))
             context.selections = [marked]
@@ -149,7 +154,29 @@ class TextView(Part):
         cursor.select(QTextCursor.SelectionType.WordUnderCursor)
         self._selection.select_range(self, cursor.selectionStart(), cursor.selectionEnd())
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        first_or_last = {
+            Qt.FocusReason.TabFocusReason: 0,
+            Qt.FocusReason.BacktabFocusReason: len(self._links) - 1,
+        }
+        self._choose_link(first_or_last.get(event.reason()) if self._links else None)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._choose_link(None)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        following = None if self._link is None else self._link + (1 if next else -1)
+        if following is not None and 0 <= following < len(self._links):
+            self._choose_link(following)
+            return True
+        return super().focusNextPrevChild(next)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._link is not None:
+            self.link_clicked.emit(self._links[self._link].address)
+            return
         if event.matches(QKeySequence.StandardKey.Copy) and self._selection.copy():
             return
         if event.matches(QKeySequence.StandardKey.SelectAll):
@@ -166,11 +193,23 @@ class TextView(Part):
         menu.addAction(look.text("ui.chat.select_all"), self._selection.select_all)
         menu.popup(event.globalPos())
 
-    def _cursor(self) -> QTextCursor:
+    def _cursor(self, start: int, stop: int) -> QTextCursor:
         cursor = QTextCursor(self._document)
-        cursor.setPosition(min(self._range[0], self.length()))
-        cursor.setPosition(min(self._range[1], self.length()), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(min(start, self.length()))
+        cursor.setPosition(min(stop, self.length()), QTextCursor.MoveMode.KeepAnchor)
         return cursor
+
+    def _choose_link(self, number: int | None) -> None:
+        self._link = number
+        address = "" if number is None else self._links[number].address
+        self.setAccessibleDescription(address)
+        self.update()
+
+    def _marked(self) -> list[tuple[int, int]]:
+        """Return the places painted as selected: the selection, or else the link that has the keyboard."""
+        if self._range[0] != self._range[1]:
+            return [self._range]
+        return [] if self._link is None else [(self._links[self._link].start, self._links[self._link].stop)]
 
     def _link_at(self, point: QPoint) -> str:
         return self._document.documentLayout().anchorAt(QPointF(point))

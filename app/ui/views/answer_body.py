@@ -123,7 +123,8 @@ class AnswerBody(Part):
         self._slices.stop()
         self._drop(self._coming)
         self._coming = []
-        self._slices.start(self._collect(steps), self._swap, _AT_ONCE_SECONDS)
+        at_once = _AT_ONCE_SECONDS if self._stream is None else 0.0  # streamed text is on the screen already
+        self._slices.start(self._collect(steps), self._swap, at_once)
 
     def _collect(self, steps: Iterator[Placed | None]) -> Iterator[None]:
         for placed in steps:

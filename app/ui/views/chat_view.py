@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from app.chat.reasoning import PieceKind
@@ -102,8 +102,8 @@ class ChatView(QWidget):
             self._timer.start()
 
     def paint_now(self) -> None:
-        """Put what came since the last time on the screen; nothing came: rest."""
-        if not self._pending:
+        """Put what came since the last time on the screen. Rests when nothing came, and while hidden."""
+        if not self._pending or not self._list.isVisible():
             self._timer.stop()
             return
         pending, self._pending = self._pending, []
@@ -126,11 +126,12 @@ class ChatView(QWidget):
 
     def finish_item(self, item: MessageItem) -> None:
         """Show a message in its final form: Markdown, figures, failure."""
-        self.paint_now()
+        self._forget_pending(item.id)
         self._model.replace_item(item)
 
     def remove_item(self, message_id: int) -> None:
         """Take a message out of the view."""
+        self._forget_pending(message_id)
         self._model.remove(message_id)
 
     def show_placeholder(self, widget: QWidget | None) -> None:
@@ -145,6 +146,11 @@ class ChatView(QWidget):
         self._stack.setCurrentWidget(self._list if widget is None else widget)
         self._show_jump()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._pending:
+            self._timer.start()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place_jump()
@@ -156,6 +162,7 @@ class ChatView(QWidget):
         self._owner.copied.connect(self.copy_done)
         self._list.asked.connect(self._on_asked)
         self._list.edit_accepted.connect(self.edit_requested)
+        self._list.widget_made.connect(self._forget_pending)
         self._list.follows_changed.connect(self._show_jump)
         self._jump.clicked.connect(self._on_jump)
 
@@ -165,6 +172,10 @@ class ChatView(QWidget):
         self._jump.setAccessibleName(look.text("ui.chat.jump_to_end"))
         self._list.setAccessibleName(look.text("ui.chat.messages"))
         self._place_jump()
+
+    def _forget_pending(self, message_id: int) -> None:
+        """Leave out what is on the screen already, as it was drawn from the model."""
+        self._pending = [piece for piece in self._pending if piece[0] != message_id]
 
     def _on_asked(self, message_id: int, what: str) -> None:
         by_id: dict[str, Callable[[int], None]] = {

@@ -21,14 +21,12 @@ class MessageFailure(Part):
 
     Signals:
         reload_requested, regenerate_requested, details_requested, report_requested: what was chosen.
-        height_changed: `fit` gives another height now.
     """
 
     reload_requested = Signal()
     regenerate_requested = Signal()
     details_requested = Signal()
     report_requested = Signal()
-    height_changed = Signal()
 
     def __init__(self, looks: LookSource, finding: Finding, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +37,8 @@ class MessageFailure(Part):
         self._card = FailureCard(looks)
         self._card.setParent(self)
         action = look.texts.finding(finding).action
-        self._card.show_failure(finding, action, primary, details, None, "")
+        advice = "" if primary in action else action  # the button says it already
+        self._card.show_failure(finding, advice, primary, details, None, "")
         chosen = self.regenerate_requested if is_answerable else self.reload_requested
         self._card.primary_requested.connect(chosen)
         self._card.secondary_requested.connect(self.details_requested)

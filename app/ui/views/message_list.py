@@ -38,11 +38,13 @@ class MessageList(QAbstractScrollArea):
     Signals:
         asked: message id and what a button of it says.
         edit_accepted: message id, new text.
+        widget_made: id of a message that is drawn now with all text the model has.
         follows_changed: whether the end is in sight and followed.
     """
 
     asked = Signal(int, str)
     edit_accepted = Signal(int, str)
+    widget_made = Signal(int)
     follows_changed = Signal(bool)
 
     def __init__(
@@ -146,6 +148,7 @@ class MessageList(QAbstractScrollArea):
         widget.height_changed.connect(lambda: self.remeasure(message_id))
         widget.asked.connect(lambda what: self.asked.emit(message_id, what))
         widget.edit_accepted.connect(lambda text: self.edit_accepted.emit(message_id, text))
+        self.widget_made.emit(message_id)
         return widget
 
     def _column(self) -> tuple[int, int]:
