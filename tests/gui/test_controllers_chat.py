@@ -106,7 +106,9 @@ def test_a_blank_message_is_no_message(ready: ChatDesk) -> None:
     assert (ready.items, ready.returned, ready.hints) == ({}, [], [])
 
 
-def test_a_message_typed_while_loading_is_sent_when_ready(desk: ChatDesk, tmp_path: Path) -> None:
+def test_messages_typed_while_loading_are_shown_and_answered_when_ready(
+    desk: ChatDesk, tmp_path: Path
+) -> None:
     desk.engine.overrides = (("echo.load_seconds", 0.3),)
     desk.model.pick(write_model(tmp_path))
     desk.wait_for_phase(ModelPhase.PLANNED)
@@ -114,11 +116,59 @@ def test_a_message_typed_while_loading_is_sent_when_ready(desk: ChatDesk, tmp_pa
     assert desk.chat.send("waited")
     assert desk.chat.send("patiently")
     assert desk.chat.queued_text == "waited\n\npatiently"
-    desk.wait(lambda: bool(desk.items) and not desk.last.is_streaming)
-    assert desk.shown[0] == ("user", "waited\n\npatiently")
-    assert desk.shown[1][0] == "assistant"
+    assert desk.shown == [("user", "waited"), ("user", "patiently")]
+    desk.wait(lambda: len(desk.items) == 3 and not desk.last.is_streaming)
+    assert desk.last.text == "waited\n\npatiently"  # the engine says back what it was asked
+    assert desk.chat.queued_text is None
     assert desk.queued == ["waited", "waited\n\npatiently", None]
     assert desk.returned == []
+    assert [text for _, text, _ in stored(desk)[0]] == ["waited", "patiently", "waited\n\npatiently"]
+
+
+def test_a_message_typed_while_an_answer_comes_is_answered_after_it(ready: ChatDesk) -> None:
+    ready.chat.send(slow(20))
+    ready.chat.send("next")
+    assert [role for role, _ in ready.shown] == ["user", "assistant", "user"]
+    ready.wait(lambda: len(ready.items) == 4 and not ready.last.is_streaming)
+    assert [text for _, text in ready.shown] == [slow(20), said_slowly(20), "next", "next"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_message_that_waits_comes_back_when_the_engine_dies(ready: ChatDesk) -> None:
+    ready.chat.send(SLOW)
+    wait_for_text(ready)
+    ready.chat.send("next")
+    os.kill(workers()[0], signal.SIGKILL)
+    ready.wait_for_phase(ModelPhase.FAILED)
+    assert ready.returned == ["next"]
+    assert [role for role, _ in ready.shown] == ["user", "assistant"]
+
+
+def test_messages_that_wait_in_two_chats_are_both_answered(desk: ChatDesk, tmp_path: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 0.3),)
+    desk.model.pick(write_model(tmp_path))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.chat.send("one")
+    desk.chat.new_chat()
+    assert desk.chat.queued_text is None
+    desk.chat.send("two")
+    desk.wait(lambda: desk.shown == [("user", "two"), ("assistant", "two")])
+    desk.answered()
+    lines = [[text for _, text, _ in line] for line in stored(desk)]
+    assert sorted(lines) == [["one", "one"], ["two", "two"]]
+
+
+def test_a_message_that_waits_and_is_deleted_is_not_sent(desk: ChatDesk, tmp_path: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 0.3),)
+    desk.model.pick(write_model(tmp_path))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.chat.send("never mind")
+    desk.chat.delete_message(desk.last.id)
+    desk.answered()
+    assert desk.items == {}
+    assert not desk.phases.count(ModelPhase.GENERATING)
 
 
 def test_a_queued_message_comes_back_when_the_load_is_cancelled(desk: ChatDesk, tmp_path: Path) -> None:
@@ -214,7 +264,7 @@ def test_a_message_sent_in_another_chat_meanwhile_waits_there(ready: ChatDesk) -
     ready.chat.send(slow(20))
     ready.chat.new_chat()
     assert ready.chat.send("second")
-    assert ready.items == {}
+    assert ready.shown == [("user", "second")]
     ready.wait(lambda: ready.shown == [("user", "second"), ("assistant", "second")])
     ready.answered()
     assert sorted(len(line) for line in stored(ready)) == [2, 2]

@@ -14,7 +14,7 @@ from app.ui.controllers.chat_archive import ChatArchive, ReadChat
 from app.ui.controllers.live_chat import LiveChat, RemovedMessage
 from app.ui.controllers.model_controller import ModelController
 from app.ui.controllers.preferences import Preferences
-from app.ui.controllers.waiting import QueuedMessage, can_wait, hint_for, waits_in_vain
+from app.ui.controllers.waiting import WaitingQuestions, can_wait, hint_for, waits_in_vain
 from app.ui.tasks import SerialTasks
 from app.ui.views.chat_items import MessageItem
 
@@ -33,7 +33,7 @@ class ChatController(QObject):
         item_added, item_finished: a `MessageItem`.
         item_removed: id of a message that is gone.
         text_streamed: id, `PieceKind` and text of more of an answer.
-        queue_changed: the message that waits for the model, or None.
+        queue_changed: what waits for the model in the chat shown, or None; its messages are shown already.
         text_returned: a message that was not sent: it belongs into the box again.
         hint_given: key of a sentence that says why.
         undo_offered: key of a sentence that says what was done, and a function that undoes it.
@@ -77,7 +77,8 @@ class ChatController(QObject):
         self._archive.failed.connect(self.store_failed)
         self._current = self._archive.new_chat()
         self._answering: Answering | None = None
-        self._queued: QueuedMessage | None = None
+        self._waiting = WaitingQuestions()
+        self._told_queue: str | None = None
         self._opening = 0
         model.answer_event.connect(self._on_answer_event)
         model.view_changed.connect(self._on_view)
@@ -90,9 +91,8 @@ class ChatController(QObject):
 
     @property
     def queued_text(self) -> str | None:
-        """The message of the chat shown that waits for the model."""
-        queued = self._queued
-        return queued.text if queued is not None and queued.chat is self._current else None
+        """What waits for the model in the chat shown."""
+        return self._waiting.text_in(self._current)
 
     def start(self) -> None:
         """Open the store and have the conversations told."""
@@ -120,8 +120,9 @@ class ChatController(QObject):
         was_shown = self.current_id == conversation_id
         if self._answering is not None and self._answering.chat.stored_id == conversation_id:
             self._model.stop()
-        if self._queued is not None and self._queued.chat.stored_id == conversation_id:
-            self._queue(None)
+        for chat in self._waiting.chats:
+            if chat.stored_id == conversation_id:
+                self._waiting.take(chat)
         self._archive.delete(conversation_id)
         if was_shown:
             self._show(self._archive.new_chat())
@@ -149,12 +150,13 @@ class ChatController(QObject):
         if not text.strip():
             return False
         view = self._model.view
-        if view.can_send:
-            self._ask(self._current, text)
-            return True
-        if can_wait(view):
-            waiting = self.queued_text
-            self._queue(QueuedMessage(self._current, text if waiting is None else f"{waiting}\n\n{text}"))
+        if view.can_send or can_wait(view):
+            chat, line = self._current, self._current.line()
+            question = self._asker.question(chat, text, line[-1].id if line else None)
+            self.item_added.emit(chat.item(question.id))
+            self._waiting.add(chat, question)
+            self._answer_next()
+            self._tell_queue()
             return True
         self.hint_given.emit(hint_for(view))
         self.text_returned.emit(text)
@@ -164,7 +166,7 @@ class ChatController(QObject):
         """End the running answer, or take back what waits."""
         if self._answering is not None:
             self._model.stop()
-        elif self._queued is not None:
+        else:
             self._take_back()
 
     def regenerate(self, message_id: int) -> None:
@@ -200,6 +202,7 @@ class ChatController(QObject):
         if chat.message(message_id) is None or (is_streaming and self._answering_in(chat)):
             return
         before = [message.id for message in chat.line()]
+        self._waiting.forget(message_id)
         removed = chat.remove(message_id)
         self._archive.delete_message(chat, message_id)
         if [message.id for message in chat.line()] == [known for known in before if known != message_id]:
@@ -226,14 +229,6 @@ class ChatController(QObject):
             self.hint_given.emit(hint_for(view))
         return view.can_send
 
-    def _ask(self, chat: LiveChat, text: str) -> None:
-        line = chat.line()
-        question = self._asker.question(chat, text, line[-1].id if line else None)
-        self._answering = self._asker.answer(chat, question.id)
-        if chat is self._current:
-            self.item_added.emit(chat.item(question.id))
-            self.item_added.emit(self._answering.item())
-
     def _answer_to(self, question_id: int) -> None:
         self._answering = self._asker.answer(self._current, question_id)
         self.items_reset.emit(self._items())
@@ -256,40 +251,49 @@ class ChatController(QObject):
             for kind, text in pieces:
                 self.text_streamed.emit(answering.message_id, kind, text)
 
-    # the queue
+    # what waits
 
     @Slot()
     def _on_view(self) -> None:
-        view = self._model.view  # may be newer than what is being told
-        queued = self._queued
-        if queued is None:
+        if self._waiting.chats:
+            self._answer_next()
+            if waits_in_vain(self._model.view):
+                self._take_back()
+            self._tell_queue()
+
+    def _answer_next(self) -> None:
+        # the view in force may be newer than the one that is being told
+        if self._answering is not None or not self._model.view.can_send:
             return
-        if view.can_send and self._answering is None:
-            self._queue(None)
-            self._ask(queued.chat, queued.text)
-        elif waits_in_vain(view):
-            self._take_back()
+        question = self._waiting.take_next()
+        if question is not None:
+            self._answering = self._asker.answer(question.chat, question.message_id)
+            if question.chat is self._current:
+                self.item_added.emit(self._answering.item())
 
     def _take_back(self) -> None:
-        queued = self._queued
-        if queued is not None:
-            self._queue(None)
-            self.text_returned.emit(queued.text)
+        """Put what waits in the chat shown into the box again; elsewhere it stays unanswered."""
+        text = self.queued_text
+        for question in self._waiting.take(self._current):
+            self._current.remove(question.message_id)
+            self._archive.delete_message(self._current, question.message_id)
+            self.item_removed.emit(question.message_id)
+        self._waiting.clear()
+        if text is not None:
+            self._tell_queue()
+            self.text_returned.emit(text)
 
-    def _queue(self, queued: QueuedMessage | None) -> None:
-        self._queued = queued
-        self.queue_changed.emit(self.queued_text)
+    def _tell_queue(self) -> None:
+        if self.queued_text != self._told_queue:
+            self._told_queue = self.queued_text
+            self.queue_changed.emit(self._told_queue)
 
     # what is shown
 
     def _held(self) -> list[LiveChat]:
         """Chats whose newest state is in memory."""
-        held = [self._current]
-        if self._answering is not None:
-            held.append(self._answering.chat)
-        if self._queued is not None:
-            held.append(self._queued.chat)
-        return held
+        answering = () if self._answering is None else (self._answering.chat,)
+        return [self._current, *answering, *self._waiting.chats]
 
     def _answering_in(self, chat: LiveChat) -> bool:
         return self._answering is not None and self._answering.chat is chat
@@ -298,7 +302,7 @@ class ChatController(QObject):
         self._current = chat
         self.conversation_opened.emit(chat.stored_id)
         self.items_reset.emit(self._items() if items is None else items)
-        self.queue_changed.emit(self.queued_text)
+        self._tell_queue()
         self.context_used.emit(chat.context_tokens)
 
     def _read(self, conversation_id: int) -> None:

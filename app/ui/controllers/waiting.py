@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from app.chat.conversation import Message
 from app.ui.controllers.live_chat import LiveChat
 from app.ui.model_view import ModelPhase, ModelView
 
@@ -21,11 +22,52 @@ _BUSY: Final = "ui.chat.hint.busy"
 
 
 @dataclass(frozen=True, slots=True)
-class QueuedMessage:
-    """A message that waits for the model."""
+class WaitingQuestion:
+    """A question that is in its chat already, and waits for the model."""
 
     chat: LiveChat
+    message_id: int
     text: str
+
+
+class WaitingQuestions:
+    """Questions in the order they came. Those of one chat are answered together."""
+
+    def __init__(self) -> None:
+        self._questions: list[WaitingQuestion] = []
+
+    @property
+    def chats(self) -> tuple[LiveChat, ...]:
+        """Where questions wait."""
+        return tuple(question.chat for question in self._questions)
+
+    def add(self, chat: LiveChat, message: Message) -> None:
+        """Let a question wait."""
+        self._questions.append(WaitingQuestion(chat, message.id, message.content))
+
+    def text_in(self, chat: LiveChat) -> str | None:
+        """Return what waits in a chat; None when nothing does."""
+        return "\n\n".join(q.text for q in self._questions if q.chat is chat) or None
+
+    def take_next(self) -> WaitingQuestion | None:
+        """Return the newest question of the chat that waits longest; nothing waits there any more."""
+        if not self._questions:
+            return None
+        return self.take(self._questions[0].chat)[-1]
+
+    def take(self, chat: LiveChat) -> tuple[WaitingQuestion, ...]:
+        """Return the questions of a chat, which wait no more."""
+        taken = tuple(question for question in self._questions if question.chat is chat)
+        self._questions = [question for question in self._questions if question.chat is not chat]
+        return taken
+
+    def forget(self, message_id: int) -> None:
+        """Let a question wait no more."""
+        self._questions = [q for q in self._questions if q.message_id != message_id]
+
+    def clear(self) -> None:
+        """Let none wait any more."""
+        self._questions = []
 
 
 def can_wait(view: ModelView) -> bool:
