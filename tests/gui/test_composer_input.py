@@ -212,6 +212,16 @@ def test_the_box_grows_to_eight_lines_and_then_scrolls(desk: Desk) -> None:
     assert nine == forty == eight
 
 
+@pytest.mark.parametrize("line", ["第一行文字", "Latin and 中文", "かな 😀"])
+def test_lines_of_every_script_are_seen_whole(desk: Desk, line: str) -> None:
+    for count in (1, 3, 8):
+        desk.composer.set_text("\n".join([line] * count))
+        QApplication.processEvents()
+        box = desk.composer.box
+        assert box.verticalScrollBar().maximum() == 0
+        assert box.cursorRect().bottom() <= box.viewport().height()
+
+
 def test_tab_leaves_the_box(desk: Desk) -> None:
     desk.type("x")
     desk.press(Qt.Key.Key_Tab)

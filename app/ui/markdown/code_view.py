@@ -84,11 +84,15 @@ class CodeView(Part):
         self._text.resize(max(inner, self._text.natural_width()), text_height)
         is_wide = self._text.natural_width() > inner
         bar = _SCROLLBAR if is_wide else 0
-        height = _HEAD + text_height + bar + _FOOT
-        self._area.setGeometry(_SIDE, _HEAD, inner, text_height + bar)
+        head = round(_HEAD * self._looks.look.zoom)
+        height = head + text_height + bar + _FOOT
+        self._area.setGeometry(_SIDE, head, inner, text_height + bar)
         self._copy.adjustSize()
-        self._copy.move(width - self._copy.width() - 6, 5)
-        self._language.setGeometry(_SIDE, 8, max(0, width - _SIDE - 48), 18)
+        copy_width = self._copy.width()
+        self._copy.move(width - copy_width - 6, (head - self._copy.height()) // 2 + 2)
+        label_height = self._language.sizeHint().height()
+        room = max(0, width - _SIDE - copy_width - 12)
+        self._language.setGeometry(_SIDE, (head - label_height) // 2, room, label_height)
         self.resize(width, height)
         return height
 

@@ -223,11 +223,19 @@ class TextView(Part):
             box = layout.blockBoundingRect(block) if depth else QRectF()
             if depth and box.bottom() >= clip.top() and box.top() <= clip.bottom():
                 shared = min(depth, _quote_depth(below))
-                end = layout.blockBoundingRect(below).top() if shared else box.bottom()
+                top, bottom = box.top(), self._bottom(block)
                 for number in range(depth):
-                    bottom = end if number < shared else box.bottom()
-                    painter.fillRect(QRectF(number * QUOTE_STEP, box.top(), 3, bottom - box.top()), color)
+                    end = layout.blockBoundingRect(below).top() if number < shared else bottom
+                    painter.fillRect(QRectF(number * QUOTE_STEP, top, 3, end - top), color)
             block = below
+
+    def _bottom(self, block: QTextBlock) -> float:
+        """Return where a paragraph ends: its box leaves out the lower part of a line of fixed height."""
+        below = block.next()
+        if not below.isValid():
+            return self._document.size().height()
+        gap = max(block.blockFormat().bottomMargin(), below.blockFormat().topMargin())
+        return self._document.documentLayout().blockBoundingRect(below).top() - gap
 
     def _paint_caret(self, painter: QPainter, color: QColor) -> None:
         block = self._document.lastBlock()

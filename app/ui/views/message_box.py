@@ -1,5 +1,6 @@
 """A box to write in: grows with the text, and Enter inside Chinese or Japanese input sends nothing."""
 
+import math
 from typing import Final
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
@@ -114,7 +115,7 @@ class MessageBox(QPlainTextEdit):
         if height != self.height() or height != self.maximumHeight():
             self.setFixedHeight(height)
             self.updateGeometry()
-        is_long = self._lines() > LINES_MAX
+        is_long = len(self._line_heights()) > LINES_MAX
         shown = Qt.ScrollBarPolicy.ScrollBarAsNeeded if is_long else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(shown)
 
@@ -123,15 +124,18 @@ class MessageBox(QPlainTextEdit):
         self._fit()
 
     def _height(self) -> int:
-        lines = max(1, min(LINES_MAX, self._lines()))
-        return lines * self.fontMetrics().lineSpacing() + 2 * _MARGIN + 2
+        heights = self._line_heights()[:LINES_MAX] or [0.0]
+        text = max(sum(heights), float(self.fontMetrics().lineSpacing()))
+        return math.ceil(text) + 2 * _MARGIN + 2
 
-    def _lines(self) -> int:
-        """Count lines as they wrap, but no further than needed."""
+    def _line_heights(self) -> list[float]:
+        """Measure lines as they wrap, but no further than needed; Chinese ones are higher than Latin."""
         block = self.document().firstBlock()
-        lines = 0
-        while block.isValid() and lines <= LINES_MAX:
+        heights: list[float] = []
+        while block.isValid() and len(heights) <= LINES_MAX:
             self.blockBoundingRect(block)  # lays it out
-            lines += max(1, block.layout().lineCount())
+            layout = block.layout()
+            count = min(layout.lineCount(), LINES_MAX + 1)
+            heights += [layout.lineAt(number).height() for number in range(count)]
             block = block.next()
-        return lines
+        return heights

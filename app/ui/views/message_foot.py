@@ -11,7 +11,7 @@ from app.ui.markdown.part import Part
 from app.ui.theme.look import Look, LookSource
 from app.ui.views.chat_items import MessageItem
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.labels import TextLabel
+from app.ui.widgets.labels import ElidedLabel
 
 _LINE: Final = 28
 _GAP: Final = 4
@@ -38,7 +38,7 @@ class MessageFoot(Part):
     def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._looks = looks
-        self._figures = TextLabel("caption", "faint")
+        self._figures = ElidedLabel("caption", "faint")
         self._figures.setParent(self)
         self._actions = QWidget(self)
         self._effect = QGraphicsOpacityEffect(self._actions)
