@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.findings import FindingCode, note, warning
@@ -15,6 +15,7 @@ from app.hardware.facts import CpuInfo, HardwareFacts, HostInfo
 from app.texts import Texts
 from app.ui.model_view import ModelPhase
 from app.ui.theme.look import LookSource
+from app.ui.views.chat_place import ChatPlace
 from app.ui.views.engine_choice import AUTOMATIC, EngineChoice
 from app.ui.views.first_run import FirstRunView
 from app.ui.views.hardware_card import _HardwareLine, _SkeletonLine
@@ -135,6 +136,10 @@ def test_the_loading_card_knows_phase_and_figures(looks: LookSource, show: Show,
     assert current_step(model_view(ModelPhase.WARMING)) == "warmup"
     with qtbot.waitSignal(stage.cancel_requested):
         stage.loading.cancel.click()
+    stage.show_view(model_view(ModelPhase.CHECKING))
+    shown = [step for step, line in stage.loading._lines.items() if not line.isHidden()]
+    assert shown == ["checking", "planning"]
+    assert stage.loading.cancel.isHidden()
 
 
 def test_the_status_bar_counts_the_gravest_findings(looks: LookSource, show: Show, qtbot: QtBot) -> None:
@@ -249,5 +254,24 @@ def test_every_word_of_the_settings_follows_the_language(page: SettingsPage, loo
     assert page.theme.accessibleName() == "主题"
 
 
+def test_beside_messages_a_card_takes_only_the_height_it_needs(looks: LookSource, show: Show) -> None:
+    place = ChatPlace(looks)
+    place.resize(744, 660)
+    show(place)
+    view = model_view(ModelPhase.LOADING)
+    place.show_view(view)
+    assert place.stage.height() > 400
+    place.set_has_messages(True)
+    QApplication.processEvents()
+    assert place.chat_view.isVisible()
+    assert place.stage.height() < 400
+    page = place.stage._page_of[place.stage.loading]
+    assert page.verticalScrollBar().maximum() == 0
+    place.show_view(model_view(ModelPhase.READY))
+    assert place.stage.isHidden()
+
+
 def _shown(view: QWidget, kind: type[QWidget]) -> list[QWidget]:
-    return [w for w in view.findChildren(QWidget) if isinstance(w, kind) and not w.isHidden()]
+    found: list[QWidget] = []
+    found += view.findChildren(kind)
+    return [widget for widget in found if not widget.isHidden()]

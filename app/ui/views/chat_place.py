@@ -50,6 +50,7 @@ class ChatPlace(Panel):
 
     def _arrange(self) -> None:
         self.chat_view.setVisible(self._has_messages)
+        self.stage.set_compact(self._has_messages)
         self.stage.setVisible(is_worth_showing(self._view, has_messages=self._has_messages))
 
     def _apply_look(self) -> None:

@@ -17,7 +17,8 @@ from app.ui.widgets.progress_line import ProgressLine
 
 STEPS: Final = ("checking", "planning", "starting", "weights", "context", "warmup")
 """Phases in their order, also ends of their text keys; from `starting` on as `LoadProgress` has them."""
-WIDTH_LEAST: Final = 440
+BEFORE_LOAD: Final = STEPS[:2]
+"""Phases of picking a file; the others begin with a click."""
 BAR_THICKNESS: Final = 8
 
 
@@ -92,6 +93,7 @@ class LoadingCard(QWidget):
         for number, (step, line) in enumerate(self._lines.items()):
             state = StepState.DONE if number < now else StepState.NOW if number == now else StepState.NEXT
             line.show_state(state, step_detail(look, view, step) if state is not StepState.NEXT else "")
+            line.setVisible(view.phase is not ModelPhase.CHECKING or step in BEFORE_LOAD)
         is_reading = current_step(view) == "weights" and view.phase is ModelPhase.LOADING
         self._bar.setVisible(is_reading)
         self._bar.setAccessibleName(look.text("ui.stage.step.weights"))

@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.hardware.facts import Sample
@@ -94,7 +94,8 @@ class ModelBar(Panel):
         self._apply_look()
 
     def show_view(self, view: ModelView) -> None:
-        """Show the model, its state, and only the buttons that work."""
+        """Show the model, its state, and only the buttons that work; a new state is announced once."""
+        is_new_state = view.phase is not self._view.phase
         self._view = view
         self.picker.show_view(view)
         self._dot.show_phase(view.phase)
@@ -102,6 +103,8 @@ class ModelBar(Panel):
         self._show_state()
         self._show_buttons()
         self._arrange()
+        if is_new_state:
+            QAccessible.updateAccessibility(QAccessibleEvent(self._states, QAccessible.Event.NameChanged))
 
     def show_memory(self, sample: Sample | None, view: ModelView) -> None:
         """Show what is measured and what is planned; None = nothing measured yet."""

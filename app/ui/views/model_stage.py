@@ -3,7 +3,8 @@
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from app.findings import Finding, Severity
 from app.ui.model_view import ModelPhase, ModelView
@@ -19,6 +20,9 @@ from app.ui.widgets.labels import TextLabel
 from app.ui.widgets.layouts import column, holder, row, scrolled
 
 CARD_WIDTH: Final = 560
+COMPACT_SHARE: Final = 0.6
+NO_LIMIT: Final = 16_777_215
+"""QWIDGETSIZE_MAX of Qt."""
 LOADING_PHASES: Final = (ModelPhase.CHECKING, ModelPhase.LOADING, ModelPhase.WARMING)
 
 
@@ -57,6 +61,7 @@ class ModelStage(QWidget):
         super().__init__(parent)
         self._looks = looks
         self._view = ModelView()
+        self._is_compact = False
         self.first_run = FirstRunView(looks)
         self.planned = PlannedCard(looks)
         self.loading = LoadingCard(looks)
@@ -64,7 +69,7 @@ class ModelStage(QWidget):
         self._words = TextLabel("title", "faint", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pages = QStackedWidget()
-        self._page_of: dict[QWidget, QWidget] = {}
+        self._page_of: dict[QWidget, QScrollArea] = {}
         for content in (self.first_run, self.planned, self.loading, self.failure, self._words):
             self._add_page(content)
         layout = column(gap=0)
@@ -78,6 +83,15 @@ class ModelStage(QWidget):
         """Show what is going on."""
         self._view = view
         self._show()
+
+    def set_compact(self, is_compact: bool) -> None:
+        """Take no more height than the content needs, instead of all there is."""
+        self._is_compact = is_compact
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     @property
     def content(self) -> QWidget:
@@ -107,6 +121,22 @@ class ModelStage(QWidget):
         self.failure.setMaximumWidth(round(LAYOUT["prose_max"] * zoom))
         content = self._content_of(view)
         self._pages.setCurrentWidget(self._page_of[content])
+        self._fit()
+
+    def _fit(self) -> None:
+        place = self.parentWidget()
+        if not self._is_compact or place is None:
+            self.setMinimumHeight(0)
+            self.setMaximumHeight(NO_LIMIT)
+            return
+        self.setFixedHeight(min(self._needed_height(), int(place.height() * COMPACT_SHARE)))
+
+    def _needed_height(self) -> int:
+        inner = self._page_of[self.content].widget()
+        layout = inner.layout()
+        if layout is None or not layout.hasHeightForWidth():
+            return inner.sizeHint().height()
+        return layout.totalHeightForWidth(self.width())
 
     def _content_of(self, view: ModelView) -> QWidget:
         why = refusal(view)
