@@ -47,19 +47,15 @@ class MessageFoot(Part):
         self._buttons: dict[str, IconButton] = {}
         self._is_always_shown = False
         self._is_hovered = False
-        for name, icon_name in _ACTIONS.items():
-            button = IconButton(looks, icon_name, small=True)
-            button.setParent(self._actions)
-            button.set_words(looks.look.text(f"ui.chat.action.{name}"))
-            button.clicked.connect(lambda _=False, name=name: self.action_requested.emit(name))
-            button.installEventFilter(self)
-            self._buttons[name] = button
 
     def show_item(self, item: MessageItem) -> None:
         """Offer what fits `item`, and say what it cost."""
         offered = set(_offered(item))
-        for name, button in self._buttons.items():
-            button.setVisible(name in offered)
+        for name in _ACTIONS:
+            if name in offered:
+                self._button(name).show()
+            elif name in self._buttons:
+                self._buttons[name].hide()
         self._figures.setText(figures_line(item, self._looks.look))
 
     def set_always_shown(self, *, is_always_shown: bool) -> None:
@@ -81,8 +77,9 @@ class MessageFoot(Part):
     def fit(self, width: int) -> int:
         height = round(_LINE * self._looks.look.zoom)
         x = 0
-        for button in self._buttons.values():
-            if button.isHidden():
+        for name in _ACTIONS:
+            button = self._buttons.get(name)
+            if button is None or button.isHidden():
                 continue
             button.adjustSize()
             button.move(x, (height - button.height()) // 2)
@@ -103,6 +100,18 @@ class MessageFoot(Part):
         """The buttons can be seen now; by Tab they are reached in any case."""
         has_focus = any(button.hasFocus() for button in self._buttons.values())
         return self._is_always_shown or self._is_hovered or has_focus
+
+    def _button(self, name: str) -> IconButton:
+        """Return the button of an action, made when it is offered first."""
+        button = self._buttons.get(name)
+        if button is None:
+            button = IconButton(self._looks, _ACTIONS[name], small=True)
+            button.setParent(self._actions)
+            button.set_words(self._looks.look.text(f"ui.chat.action.{name}"))
+            button.clicked.connect(lambda: self.action_requested.emit(name))
+            button.installEventFilter(self)
+            self._buttons[name] = button
+        return button
 
     def _show_or_hide(self) -> None:
         self._effect.setEnabled(not self.are_actions_visible)

@@ -150,7 +150,9 @@ class RowWindow:
                 continue
             y = self.heights.top(row) - scroll
             widget.move(left, y)
-            widget.setVisible(y < 2 * height and y + widget.height() > -height)
+            is_near = y < 2 * height and y + widget.height() > -height
+            if is_near is widget.isHidden():
+                widget.setVisible(is_near)
         self._drop_far(height)
 
     def drop(self, message_id: int) -> None:
