@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
-from app.chat.reasoning import Piece
 from app.chat.store import ConversationStore
 from app.chat.turn import TurnEvent
 from app.ui.controllers.answering import Answering
 from app.ui.controllers.asker import Asker
 from app.ui.controllers.chat_archive import ChatArchive, ReadChat
+from app.ui.controllers.chat_signals import ChatSignals
 from app.ui.controllers.live_chat import LiveChat, RemovedMessage
 from app.ui.controllers.model_controller import ModelController
 from app.ui.controllers.preferences import Preferences
@@ -21,41 +21,12 @@ from app.ui.views.chat_items import MessageItem
 CLOSE_SECONDS: Final = 5.0
 
 
-class ChatController(QObject):
+class ChatController(ChatSignals):
     """Owns the conversations. Methods return at once, except `close`.
 
     Message ids are this window's: those of stored messages are the store's, new ones lie above.
-
-    Signals:
-        conversations_changed: all of them, a tuple of `ConversationSummary`.
-        conversation_opened: the store's id of the one shown now, or None for a new one.
-        items_reset: what is shown now, a tuple of `MessageItem`.
-        item_added, item_finished: a `MessageItem`.
-        item_removed: id of a message that is gone.
-        text_streamed: id, `PieceKind` and text of more of an answer.
-        queue_changed: what waits for the model in the chat shown, or None; its messages are shown already.
-        text_returned: a message that was not sent: it belongs into the box again.
-        hint_given: key of a sentence that says why.
-        undo_offered: key of a sentence that says what was done, and a function that undoes it.
-        store_failed: a `Finding`: chats are not saved just now.
-        speed_changed: as `ModelController.speed_changed`.
-        context_used: tokens of context the shown conversation takes, or None.
+    What it tells: `ChatSignals`.
     """
-
-    conversations_changed = Signal(object)
-    conversation_opened = Signal(object)
-    items_reset = Signal(object)
-    item_added = Signal(object)
-    item_finished = Signal(object)
-    item_removed = Signal(int)
-    text_streamed = Signal(int, object, str)
-    queue_changed = Signal(object)
-    text_returned = Signal(str)
-    hint_given = Signal(str)
-    undo_offered = Signal(str, object)
-    store_failed = Signal(object)
-    speed_changed = Signal(object, bool)
-    context_used = Signal(object)
 
     def __init__(
         self,
@@ -238,18 +209,16 @@ class ChatController(QObject):
         answering = self._answering
         if answering is None:
             return
-        self._stream(answering, answering.feed(event))
+        is_shown = answering.chat is self._current
+        for kind, text in answering.feed(event):
+            if is_shown:
+                self.text_streamed.emit(answering.message_id, kind, text)
         if answering.is_done:
             self._answering = None
-            if answering.chat is self._current:
+            if is_shown:
                 self.item_finished.emit(answering.item())
                 self.context_used.emit(self._current.context_tokens)
             self._archive.list()
-
-    def _stream(self, answering: Answering, pieces: list[Piece]) -> None:
-        if answering.chat is self._current:
-            for kind, text in pieces:
-                self.text_streamed.emit(answering.message_id, kind, text)
 
     # what waits
 

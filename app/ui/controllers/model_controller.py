@@ -242,20 +242,18 @@ class ModelController(QObject):
         self._fail(reason.finding)
 
     def _show_plan(self) -> None:
-        name = self._background.engine_name
-        self._change(phase=ModelPhase.PLANNED, engine_name=name, **NOTHING_LOADED)
+        self._change(phase=ModelPhase.PLANNED, engine_name=self._background.engine_name, **NOTHING_LOADED)
 
     def _fail(self, finding: Finding) -> None:
         self._background = replace(self._background, in_force=None)
-        view = self._view
+        asked = self._view.asked
         told = {
-            "phase": ModelPhase.FAILED,
-            "asked": view.asked,
+            "asked": asked,
             "failure": finding,
-            "next_step": next_step(view.plan, view.asked, finding),
+            "next_step": next_step(self._view.plan, asked, finding),
             "log_tail": self._engine.log_tail,
         }
-        self._change(**(NOTHING_LOADED | told))
+        self._change(phase=ModelPhase.FAILED, **(NOTHING_LOADED | told))
 
     # what the engine says
 
@@ -276,15 +274,10 @@ class ModelController(QObject):
                 self._change(phase=phase, progress=event)
             case Loaded():
                 self._change(loaded=event)
-            case StateChanged():
-                self._on_state(event)
-
-    def _on_state(self, event: StateChanged) -> None:
-        match event.state:
-            case SessionState.READY:
+            case StateChanged(SessionState.READY):
                 self._change(phase=ModelPhase.READY, progress=None)
-            case SessionState.FAILED if event.finding is not None:
-                self._fail(event.finding)
+            case StateChanged(SessionState.FAILED, Finding() as finding):
+                self._fail(finding)
 
     @Slot(object, bool)
     def _on_speed(self, tokens_per_second: float | None, is_prefill: bool) -> None:
