@@ -1,0 +1,110 @@
+"""Fast, Safe, Minimum: the steps of a plan as cards, each with what it changes and a button that takes it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.planner.facts import LadderStep
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.theme.look import Look, LookSource
+from app.ui.theme.style_sheet import restyle
+from app.ui.views.plan_words import chosen_step, step_changes
+from app.ui.views.state_words import speed_range_words
+from app.ui.views.words import say
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import Chip, TextLabel
+from app.ui.widgets.layouts import card, column, row
+
+_TAKEN_IN = frozenset({ModelPhase.PLANNED, ModelPhase.FAILED, ModelPhase.READY})
+"""Phases in which another step can be loaded."""
+
+
+class LadderCards(QWidget):
+    """The steps, one below the other.
+
+    Signals:
+        step_requested: the `LadderStep` to load.
+    """
+
+    step_requested = Signal(object)
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self._view = ModelView()
+        self._cards: list[_StepCard] = []
+        self._layout = column(gap=8)
+        self.setLayout(self._layout)
+        looks.changed.connect(self._show)
+
+    def show_view(self, view: ModelView) -> None:
+        """Show the steps of the plan."""
+        self._view = view
+        self._show()
+
+    def _show(self) -> None:
+        plan = self._view.plan
+        steps = plan.ladder if plan is not None else ()
+        while len(self._cards) < len(steps):
+            self._cards.append(_StepCard(self._looks))
+            self._cards[-1].step_requested.connect(self.step_requested)
+            self._layout.addWidget(self._cards[-1])
+        chosen = chosen_step(self._view)
+        for index, view in enumerate(self._cards):
+            view.setVisible(index < len(steps))
+            if index < len(steps):
+                view.show_step(self._view, index, is_chosen=steps[index] == chosen)
+
+
+class _StepCard(QWidget):
+    step_requested = Signal(object)
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self._step: LadderStep | None = None
+        self._title = TextLabel("subtitle")
+        self._chip = Chip("accent")
+        self._use = Button(looks, "secondary", size="compact")
+        self._use.clicked.connect(self._on_clicked)
+        self._changes = TextLabel("caption", "soft", wrap=True)
+        self._frame = card(
+            column(row(self._title, self._chip, None, self._use), self._changes, gap=4), padding=12
+        )
+        self.setLayout(column(self._frame))
+
+    def show_step(self, view: ModelView, index: int, *, is_chosen: bool) -> None:
+        """Show the step at `index` of the view's plan."""
+        look, plan = self._looks.look, view.plan
+        assert plan is not None
+        self._step = plan.ladder[index]
+        name = look.text(f"ui.plan.step.{self._step.name}")
+        self._title.setText(name)
+        self._chip.setText(look.text("ui.plan.step.loaded" if view.is_loaded else "ui.plan.step.chosen"))
+        self._use.setText(look.text("ui.plan.step.use"))
+        self._use.setAccessibleName(look.text("ui.plan.step.use_named", name=name))
+        self._use.setToolTip(look.text("ui.plan.step.use_hint"))
+        is_offered = not is_chosen or view.phase is ModelPhase.FAILED
+        self._use.setVisible(is_offered)
+        self._chip.setVisible(not is_offered)
+        self._use.setEnabled(view.phase in _TAKEN_IN)
+        self._changes.setText(_changes_text(look, view, index))
+        if bool(self._frame.property("selected")) != is_chosen:
+            self._frame.setProperty("selected", is_chosen)
+            restyle(self._frame)
+
+    def _on_clicked(self) -> None:
+        if self._step is not None:
+            self.step_requested.emit(self._step)
+
+
+def _changes_text(look: Look, view: ModelView, index: int) -> str:
+    plan = view.plan
+    assert plan is not None
+    if index == 0:
+        first = look.text("ui.plan.step.first")
+        if plan.tokens_per_second is None:
+            return first
+        speed = look.text("ui.plan.speed", speed=speed_range_words(look, plan.tokens_per_second))
+        return f"{first}\n{speed}"
+    changes = step_changes(plan.ladder[0].options, plan.ladder[index].options, view.facts)
+    return "\n".join(say(look.texts, words) for words in changes)

@@ -1,0 +1,159 @@
+"""The plan: why it is so, what was found, what was asked and what is true, and where everything lies."""
+
+from dataclasses import replace
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from app.ui.model_view import ModelPhase, ModelView
+from app.ui.theme.look import LookSource
+from app.ui.views.applied_rows import applied_rows, is_plan_of_load
+from app.ui.views.applied_table import AppliedTable
+from app.ui.views.failure_note import FailureNote
+from app.ui.views.finding_actions import finding_actions
+from app.ui.views.ladder_cards import LadderCards
+from app.ui.views.plan_head import EmptyPlan, PlanHead, SectionTitle
+from app.ui.views.plan_memory import PlanMemory
+from app.ui.views.words import say
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.findings_view import FindingsList
+from app.ui.widgets.labels import TextLabel
+from app.ui.widgets.layouts import column, holder, row, scrolled
+
+_FINDINGS_SHOWN: Final = 2
+"""More are folded, so that the table below stays in sight on a small screen."""
+_MARGINS: Final = (8, 8, 8, 14)
+
+
+class PlanTab(QWidget):
+    """The first tab of the dock.
+
+    Signals:
+        step_requested: the `LadderStep` to load with.
+        finding_action_requested: the `Finding` whose button was pressed (`views/finding_actions.py`).
+        pick_requested: a model is to be picked.
+    """
+
+    step_requested = Signal(object)
+    finding_action_requested = Signal(object)
+    pick_requested = Signal()
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self._view = ModelView()
+        self._is_outdated = True
+        self._shows_all_findings = False
+        self._empty = EmptyPlan(looks)
+        self._head = PlanHead(looks)
+        self.failure = FailureNote(looks)
+        self._findings_title = SectionTitle()
+        self._findings = FindingsList(looks, narrow=True)
+        self._more = Button(looks, "link", "down", size="compact")
+        self._table_title = SectionTitle()
+        self.table = AppliedTable(looks)
+        self._table_note = TextLabel("caption", "soft", wrap=True)
+        self._memory = PlanMemory(looks)
+        self._ladder_title = SectionTitle()
+        self._ladder = LadderCards(looks)
+        self._lay_out()
+        self._connect()
+
+    def show_view(self, view: ModelView) -> None:
+        """Show the plan of a model, and what became of it. Cheap while nothing of it has changed."""
+        view = replace(view, tokens_per_second=None)
+        if view == self._view and not self._is_outdated:
+            return
+        if view.path != self._view.path:
+            self._shows_all_findings = False
+        self._view = view
+        self._is_outdated = True
+        if self.isVisible():
+            self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._is_outdated:
+            self._show()
+
+    def _lay_out(self) -> None:
+        self._findings_part = holder(
+            column(self._findings_title, self._findings, row(self._more, None), gap=8)
+        )
+        self._table_part = holder(column(self._table_title, self.table, self._table_note, gap=6))
+        self._ladder_part = holder(column(self._ladder_title, self._ladder, gap=8))
+        page = column(
+            self._empty,
+            self.failure,
+            self._head,
+            self._findings_part,
+            self._table_part,
+            self._memory,
+            self._ladder_part,
+            None,
+            gap=12,
+            margins=_MARGINS,
+        )
+        area = scrolled(holder(page))
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(column(area))
+
+    def _connect(self) -> None:
+        self._empty.pick_requested.connect(self.pick_requested)
+        self.failure.step_requested.connect(self.step_requested)
+        self._ladder.step_requested.connect(self.step_requested)
+        self._findings.action_requested.connect(self.finding_action_requested)
+        self._more.clicked.connect(self._on_more_clicked)
+        self._looks.changed.connect(self._on_look_changed)
+
+    def _on_look_changed(self) -> None:
+        self._is_outdated = True
+        if self.isVisible():
+            self._show()
+
+    def _on_more_clicked(self) -> None:
+        self._shows_all_findings = not self._shows_all_findings
+        self._show_findings()
+
+    def _show(self) -> None:
+        self._is_outdated = False
+        look, view = self._looks.look, self._view
+        rows = applied_rows(view)
+        self._empty.show_view(view)
+        self._empty.setVisible(view.phase in (ModelPhase.NONE, ModelPhase.CHECKING))
+        self.failure.show_view(view)
+        self.failure.setVisible(view.phase is ModelPhase.FAILED and view.failure is not None)
+        self._head.show_view(view)
+        self._show_findings()
+        self._table_part.setVisible(bool(rows))
+        count = sum(1 for line in rows if line.marked)
+        chip = look.text("ui.plan.table.differences", count=count) if count else None
+        self._table_title.show_title(look.text("ui.plan.table.title"), chip)
+        self.table.show_rows(rows)
+        self._table_note.setVisible(view.is_loaded and not is_plan_of_load(view))
+        self._table_note.setText(
+            look.text("ui.plan.table.next_load" if view.needs_reload else "ui.plan.table.other_plan")
+        )
+        self._memory.show_view(view)
+        self._memory.setVisible(view.plan is not None and view.facts is not None)
+        has_steps = view.plan is not None and len(view.plan.ladder) > 1
+        self._ladder_part.setVisible(has_steps)
+        self._ladder_title.show_title(look.text("ui.plan.ladder.title"))
+        self._ladder.show_view(view)
+
+    def _show_findings(self) -> None:
+        look, view = self._looks.look, self._view
+        findings = tuple(finding for finding in view.findings if finding != view.failure)
+        is_judged = view.phase not in (ModelPhase.NONE, ModelPhase.CHECKING)
+        self._findings_part.setVisible(is_judged and (bool(findings) or view.failure is None))
+        shown = findings if self._shows_all_findings else findings[:_FINDINGS_SHOWN]
+        actions = finding_actions(shown, view.wishes)
+        self._findings.show_findings(shown, {code: say(look.texts, w) for code, w in actions.items()})
+        hidden = len(findings) - _FINDINGS_SHOWN
+        self._more.setVisible(hidden > 0)
+        self._more.set_icon_name("up" if self._shows_all_findings else "down")
+        key = "ui.plan.findings.fewer" if self._shows_all_findings else "ui.plan.findings.more"
+        self._more.setText(look.text(key, count=hidden))
+        self._findings_title.show_title(look.text("ui.plan.findings.title"))
