@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import psutil
 from PySide6.QtCore import QEvent, Qt
@@ -104,7 +105,7 @@ class WindowDriver:
 
     def click_primary_of(self, view: QWidget) -> None:
         """Press the one primary button of a view."""
-        found: list[QPushButton] = view.findChildren(QPushButton)
+        found = cast("list[QPushButton]", view.findChildren(QPushButton))  # the stubs lose the type
         buttons = [button for button in found if button.isVisible() and button.property("kind") == "primary"]
         assert len(buttons) == 1
         self.click(buttons[0])

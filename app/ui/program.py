@@ -29,6 +29,7 @@ from app.ui.theme.fonts import load_fonts
 from app.ui.theme.look import LookSource
 from app.ui.theme.style_sheet import apply_look
 from app.ui.theme.system_theme import is_system_dark
+from app.ui.theme.tokens import Palette
 from app.ui.views.crash_dialog import CrashDialog
 from app.ui.window_geometry import geometry_text, place_window
 from app.ui.wiring_chat import ChatWiring
@@ -75,7 +76,9 @@ class Program(QObject):
         self.machine = MachineController(self._bridge, self._tasks, ports.gpu_source, ports.host_source)
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
+        self._styled: tuple[Palette, float] | None = None
         self.window = MainWindow(self._looks)
+        self._on_look_changed()  # only now: Qt would style every widget again at every step of the building
         self._crash_dialog: CrashDialog | None = None
         self.parts = self._make_parts()
         self._model_wiring = ModelWiring(self.parts, self.model)
@@ -151,8 +154,6 @@ class Program(QObject):
     def _make_looks(self) -> LookSource:
         look = self.preferences.look(is_system_dark=is_system_dark())
         looks = LookSource(look)
-        self._styled = (look.colors, look.zoom)
-        apply_look(self._application, look)
         looks.changed.connect(self._on_look_changed)
         self.preferences.attach(looks, is_system_dark)
         self._application.styleHints().colorSchemeChanged.connect(self.preferences.update_look)
@@ -186,11 +187,9 @@ class Program(QObject):
     @Slot()
     def _on_look_changed(self) -> None:
         look = self._looks.look
-        if (
-            look.colors,
-            look.zoom,
-        ) != self._styled:  # styling all widgets again takes a while; words do not need it
-            self._styled = (look.colors, look.zoom)
+        style = (look.colors, look.zoom)
+        if style != self._styled:  # styling all widgets takes a while; another language does not need it
+            self._styled = style
             apply_look(self._application, look)
 
     @Slot()

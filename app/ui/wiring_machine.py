@@ -8,6 +8,7 @@ from app.hardware.facts import HardwareFacts, Sample
 from app.ui.controllers.model_controller import ModelController
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.parts import Parts
+from app.ui.views.state_words import model_name
 
 _EVENT_OF_PHASE = {
     ModelPhase.LOADING: ("load", "ui.event.loading"),
@@ -81,5 +82,5 @@ class MachineWiring(QObject):
         event = _EVENT_OF_PHASE.get(view.phase)
         is_after_answer = view.phase is ModelPhase.READY and before.is_loaded
         if event is not None and not is_after_answer:
-            name = view.path.name if view.path else None
+            name = model_name(view)
             self._parts.window.dock.monitor_tab.add_event(*event, {"name": name})

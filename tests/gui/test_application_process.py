@@ -15,6 +15,10 @@ from app.settings import load_settings
 from tests.session_recorder import gone_within, is_running
 from tests.window_process import TINY_MODEL, WindowProcess
 
+ENDING_SIGNALS = [signal.SIGTERM, signal.SIGINT]
+if sys.platform != "win32":
+    ENDING_SIGNALS.append(signal.SIGHUP)
+
 GONE_SECONDS = 5.0
 LONG_QUESTION = "/slow " + " ".join(f"word{number}" for number in range(5000))
 
@@ -55,7 +59,7 @@ def test_a_killed_window_leaves_no_engine_and_keeps_what_was_saved(data_home: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
 def test_a_window_asked_to_end_in_mid_answer_saves_and_leaves_no_engine(
     data_home: Path, number: signal.Signals
 ) -> None:

@@ -11,6 +11,10 @@ from pytestqt.qtbot import QtBot
 from app.paths import source_root
 from app.ui.session_end import SessionEnd
 
+ENDING_SIGNALS = [signal.SIGTERM, signal.SIGINT]
+if sys.platform != "win32":
+    ENDING_SIGNALS.append(signal.SIGHUP)
+
 PROGRAM = """
 import sys
 from PySide6.QtCore import QTimer
@@ -27,7 +31,7 @@ print("status", status, flush=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
 def test_a_signal_ends_an_idle_event_loop_in_order(number: signal.Signals) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "-platform", "offscreen"],
