@@ -1,8 +1,9 @@
 """The list of conversations."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import datetime
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,9 +14,9 @@ from pytestqt.qtbot import QtBot
 from app.chat.conversation import ConversationSummary
 from app.texts import Texts
 from app.ui.theme.look import LookSource
-from app.ui.views.conversation_groups import GroupRow, group_of, matching
+from app.ui.views.conversation_groups import GroupRow, group_of, group_starts, matching
 from app.ui.views.conversation_list import ConversationList
-from app.ui.views.conversation_model import ROW_ROLE
+from app.ui.views.conversation_model import CURRENT_ROLE, ROW_ROLE
 from tests.gui.view_builders import NOW, conversations
 
 Show = Callable[[QWidget], QWidget]
@@ -48,12 +49,17 @@ def current(chats: ConversationList) -> int | None:
 
 
 def test_days_fall_into_groups() -> None:
-    today = date(2026, 11, 30)
-    assert group_of(today, today) == "today"
-    assert group_of(date(2026, 12, 2), today) == "today"
-    assert group_of(date(2026, 11, 29), today) == "yesterday"
-    assert group_of(date(2026, 11, 23), today) == "week"
-    assert group_of(date(2026, 11, 22), today) == "older"
+    starts = group_starts(datetime(2026, 11, 30, 12, 0))
+
+    def group(*moment: int) -> str:
+        return group_of(datetime(*moment).timestamp(), starts)  # type: ignore[arg-type]
+
+    assert group(2026, 11, 30, 0, 0) == "today"
+    assert group(2026, 12, 2) == "today"
+    assert group(2026, 11, 29, 23, 59) == "yesterday"
+    assert group(2026, 11, 29, 0, 0) == "yesterday"
+    assert group(2026, 11, 23) == "week"
+    assert group(2026, 11, 22, 23, 59) == "older"
 
 
 def test_the_newest_stands_first_whatever_order_they_come_in(chats: ConversationList) -> None:
@@ -190,3 +196,20 @@ def test_a_row_is_read_with_title_time_and_size(chats: ConversationList) -> None
     spoken = chats.model.index(row).data(Qt.ItemDataRole.AccessibleTextRole)
     assert "Recipe: mapo tofu" in spoken
     assert "12 messages" in spoken
+
+
+def test_another_open_chat_resets_nothing(chats: ConversationList, qtbot: QtBot) -> None:
+    resets: list[bool] = []
+    chats.model.modelReset.connect(lambda: resets.append(True))
+    chats.show_conversations(conversations(), 3)
+    row = chats.model.row_of(3)
+    assert row is not None
+    assert chats.model.index(row).data(CURRENT_ROLE) is True
+    assert resets == []
+
+
+def test_two_thousand_chats_cost_no_more_than_a_frame(chats: ConversationList) -> None:
+    many = tuple(ConversationSummary(n, f"Chat {n}", 4, NOW - n * 3000) for n in range(2000))
+    begin = time.process_time()
+    chats.show_conversations(many, 5)
+    assert time.process_time() - begin <= 3 * 0.016

@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOpti
 
 from app.ui.theme.look import LookSource
 from app.ui.views.conversation_groups import ChatRow
-from app.ui.views.conversation_model import CURRENT_ROLE, ROW_ROLE
+from app.ui.views.conversation_model import CURRENT_ROLE, ROW_ROLE, WHEN_ROLE
 
 CORNER: Final = 8
 PADDING: Final = 10
 ROW_PADDING: Final = 8
-HEAD_ABOVE: Final = 8
-HEAD_BELOW: Final = 3
+HEAD_BELOW: Final = 4
 GAP: Final = 8
 
 _Index = QModelIndex | QPersistentModelIndex
+_BOTTOM_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom
 _MIDDLE_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _MIDDLE_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -29,12 +29,9 @@ class ConversationDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._looks = looks
 
-    def sizeHint(self, _option: QStyleOptionViewItem, index: _Index) -> QSize:
-        look = self._looks.look
-        if isinstance(index.data(ROW_ROLE), ChatRow):
-            return QSize(60, QFontMetrics(look.font("body")).height() + 2 * ROW_PADDING)
-        above = HEAD_ABOVE if index.row() else 0
-        return QSize(60, QFontMetrics(look.font("caption")).height() + above + HEAD_BELOW)
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """Return one height for all rows: the view asks once, however many there are."""
+        return QSize(60, QFontMetrics(self._looks.look.font("body")).height() + 2 * ROW_PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row = index.data(ROW_ROLE)
@@ -43,13 +40,12 @@ class ConversationDelegate(QStyledItemDelegate):
         box: QRect = option.rect  # type: ignore[attr-defined]
         if isinstance(row, ChatRow):
             self._paint_ground(painter, option, is_open=bool(index.data(CURRENT_ROLE)))
-            self._paint_chat(painter, box, index, row.when)
+            self._paint_chat(painter, box, index, str(index.data(WHEN_ROLE)))
         else:
             look = self._looks.look
             painter.setFont(look.font("caption"))
             painter.setPen(look.color("text_faint"))
-            words = box.adjusted(0, HEAD_ABOVE if index.row() else 0, 0, -HEAD_BELOW)
-            painter.drawText(words, _MIDDLE_LEFT, str(index.data()))
+            painter.drawText(box.adjusted(0, 0, 0, -HEAD_BELOW), _BOTTOM_LEFT, str(index.data()))
         painter.restore()
 
     def createEditor(self, parent: QWidget, _option: QStyleOptionViewItem, _index: _Index) -> QWidget:

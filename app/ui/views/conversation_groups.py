@@ -1,8 +1,9 @@
 """Conversations by day: today, yesterday, last week, older. Pure but for the names of days."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime, time, timedelta
 from typing import Final
 
 from PySide6.QtCore import QDate, QLocale
@@ -23,51 +24,58 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatRow:
-    """One conversation; `when` is the time, the day of the week, or the date."""
+    """One conversation and the group it is in."""
 
     summary: ConversationSummary
-    when: str
+    group: str
 
 
 Row = GroupRow | ChatRow
+Starts = tuple[tuple[str, float], ...]
+"""Groups and the second they begin, the latest first."""
 
 
-def grouped_rows(
-    conversations: Sequence[ConversationSummary], now: datetime, locale: QLocale
-) -> tuple[Row, ...]:
+def group_starts(now: datetime) -> Starts:
+    """Return when the groups begin, seen from `now`, local time."""
+    midnight = datetime.combine(now.date(), time.min)
+    days = (0, 1, DAYS_OF_LAST_WEEK)
+    starts = [(midnight - timedelta(days=age)).timestamp() for age in days]
+    return tuple(zip(GROUPS, (*starts, -math.inf), strict=True))
+
+
+def group_of(updated_at: float, starts: Starts) -> str:
+    """Return the group of a second; a clock set back puts times to come into `today`."""
+    return next(group for group, start in starts if updated_at >= start)
+
+
+def grouped_rows(conversations: Sequence[ConversationSummary], now: datetime) -> tuple[Row, ...]:
     """Return heads and conversations, the newest first."""
-    newest_first = sorted(conversations, key=lambda summary: summary.updated_at, reverse=True)
+    starts = group_starts(now)
     rows: list[Row] = []
     group = ""
-    for summary in newest_first:
-        changed = datetime.fromtimestamp(summary.updated_at)
-        if group_of(changed.date(), now.date()) != group:
-            group = group_of(changed.date(), now.date())
+    for summary in sorted(conversations, key=lambda summary: summary.updated_at, reverse=True):
+        own = group_of(summary.updated_at, starts)
+        if own != group:
+            group = own
             rows.append(GroupRow(group))
-        rows.append(ChatRow(summary, _when(changed, group, locale)))
+        rows.append(ChatRow(summary, group))
     return tuple(rows)
 
 
-def group_of(day: date, today: date) -> str:
-    """Return the group of a day; a clock set back puts days to come into `today`."""
-    age = (today - day).days
-    if age <= 0:
-        return "today"
-    if age == 1:
-        return "yesterday"
-    return "week" if age <= DAYS_OF_LAST_WEEK else "older"
+def when_words(row: ChatRow, locale: QLocale) -> str:
+    """Return the time of the last change, the day of the week, or the date."""
+    changed = datetime.fromtimestamp(row.summary.updated_at)
+    if row.group in ("today", "yesterday"):
+        return f"{changed:%H:%M}"
+    if row.group == "week":
+        return locale.dayName(changed.isoweekday(), QLocale.FormatType.ShortFormat)
+    day = QDate(changed.year, changed.month, changed.day)
+    return locale.toString(day, QLocale.FormatType.ShortFormat)
 
 
 def matching(conversations: Sequence[ConversationSummary], words: str) -> tuple[ConversationSummary, ...]:
     """Return the conversations whose title holds all `words`, in any order and case."""
     parts = words.casefold().split()
+    if not parts:
+        return tuple(conversations)
     return tuple(c for c in conversations if all(part in (c.title or "").casefold() for part in parts))
-
-
-def _when(changed: datetime, group: str, locale: QLocale) -> str:
-    if group in ("today", "yesterday"):
-        return f"{changed:%H:%M}"
-    if group == "week":
-        return locale.dayName(changed.isoweekday(), QLocale.FormatType.ShortFormat)
-    day = QDate(changed.year, changed.month, changed.day)
-    return locale.toString(day, QLocale.FormatType.ShortFormat)

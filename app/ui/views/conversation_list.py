@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from PySide6.QtCore import QEvent, QLocale, QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemDelegate, QListView, QMenu, QWidget
 
@@ -87,6 +87,7 @@ class ConversationList(Panel):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFrameShape(QListView.Shape.NoFrame)
         self.list.setMouseTracking(True)
+        self.list.setUniformItemSizes(True)
         self.list.setProperty("surface", "plain")
         self.list.viewport().setAutoFillBackground(False)
         head = row(self._title, None, self.new)
@@ -198,8 +199,7 @@ class ConversationList(Panel):
         shown = matching(self._conversations, words)
         kept = self.model.chat_at(self.list.currentIndex())
         at = self.list.verticalScrollBar().value()
-        locale = QLocale(look.texts.language)
-        rows = grouped_rows(shown, datetime.fromtimestamp(self._clock()), locale)
+        rows = grouped_rows(shown, datetime.fromtimestamp(self._clock()))
         self.model.set_rows(rows, self._current_id)
         self._select_again(kept)
         self.list.verticalScrollBar().setValue(at)
@@ -222,3 +222,4 @@ class ConversationList(Panel):
         self.list.setAccessibleName(look.text("ui.chats.list"))
         self.setAccessibleName(look.text("ui.chats.title"))
         self._show_rows()
+        self.list.scheduleDelayedItemsLayout()

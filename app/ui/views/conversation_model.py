@@ -2,13 +2,22 @@
 
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QLocale,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 
 from app.ui.theme.look import LookSource
-from app.ui.views.conversation_groups import ChatRow, Row
+from app.ui.views.conversation_groups import ChatRow, Row, when_words
 
 ROW_ROLE: Final = Qt.ItemDataRole.UserRole + 1
 CURRENT_ROLE: Final = Qt.ItemDataRole.UserRole + 2
+WHEN_ROLE: Final = Qt.ItemDataRole.UserRole + 3
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -29,7 +38,11 @@ class ConversationModel(QAbstractListModel):
         self._current_id: int | None = None
 
     def set_rows(self, rows: tuple[Row, ...], current_id: int | None) -> None:
-        """Replace all rows."""
+        """Replace all rows; equal ones stay, and only another conversation may be the open one."""
+        if rows and rows == self._rows:
+            self._current_id = current_id
+            self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
         self.beginResetModel()
         self._rows, self._current_id = rows, current_id
         self.endResetModel()
@@ -45,6 +58,10 @@ class ConversationModel(QAbstractListModel):
         """Return the conversation at `index`; None for the head of a group."""
         row = self._rows[index.row()] if index.isValid() else None
         return row if isinstance(row, ChatRow) else None
+
+    def when_of(self, row: ChatRow) -> str:
+        """Return when the conversation was last changed, in words."""
+        return when_words(row, QLocale(self._looks.look.texts.language))
 
     def title_of(self, row: ChatRow) -> str:
         """Return the title to show."""
@@ -75,7 +92,11 @@ class ConversationModel(QAbstractListModel):
                 return row.summary.title or ""
             case Qt.ItemDataRole.AccessibleTextRole:
                 count = row.summary.message_count
-                return look.text("ui.chats.row", title=self.title_of(row), when=row.when, count=count)
+                return look.text(
+                    "ui.chats.row", title=self.title_of(row), when=self.when_of(row), count=count
+                )
+            case _ if role == WHEN_ROLE:
+                return self.when_of(row)
         return row.summary.id == self._current_id if role == CURRENT_ROLE else None
 
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
