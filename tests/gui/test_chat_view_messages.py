@@ -141,6 +141,18 @@ def _drag(text: TextView, point: QPoint) -> None:
     QApplication.sendEvent(text, event)
 
 
+def test_selecting_beyond_the_view_scrolls(view: ChatView, qtbot: QtBot) -> None:
+    open_items(view, (answered("a paragraph\n\n" * 60),))
+    bar = view.message_list.verticalScrollBar()
+    bar.setValue(0)
+    first = min(all_of(TextView, shown(view)), key=lambda text: text.mapTo(view, QPoint()).y())
+    qtbot.mousePress(first, Qt.MouseButton.LeftButton, pos=QPoint(0, 8))
+    _drag(first, first.mapFromGlobal(view.mapToGlobal(QPoint(300, view.height() + 40))))
+    assert bar.value() == 40
+    qtbot.mouseRelease(first, Qt.MouseButton.LeftButton)
+    assert view.message_list.widgets[2].isVisible()
+
+
 def test_a_link_only_tells_that_it_was_clicked(view: ChatView, qtbot: QtBot) -> None:
     open_items(view, (QUESTION, answered("[here](https://example.org/csv)")))
     (text,) = all_of(TextView, shown(view))

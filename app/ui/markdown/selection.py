@@ -14,9 +14,11 @@ class SelectionOwner(QObject):
 
     Signals:
         copied: selected text went to the clipboard.
+        dragged: where on the screen the mouse reaches while it selects.
     """
 
     copied = Signal()
+    dragged = Signal(QPoint)
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,6 +89,7 @@ class Selection:
                 view.select(0, 0)
                 continue
             view.select(start if number == first else 0, stop if number == last else view.length())
+        self._owner.dragged.emit(global_point)
 
     def select_range(self, view: "TextView", start: int, stop: int) -> None:
         """Select inside one text."""

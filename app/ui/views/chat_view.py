@@ -29,7 +29,7 @@ class ChatView(QWidget):
         continue_requested: id of the answer.
         stop_requested: the streaming answer is to end.
         reload_requested: the model is to be loaded again after a failure.
-        details_requested, report_requested: id of the failed answer.
+        details_requested: id of the failed answer whose report is wanted.
         link_requested: an http, https or mailto address that was clicked.
         copy_done: something is in the clipboard now.
     """
@@ -41,7 +41,6 @@ class ChatView(QWidget):
     stop_requested = Signal()
     reload_requested = Signal()
     details_requested = Signal(int)
-    report_requested = Signal(int)
     link_requested = Signal(str)
     copy_done = Signal()
 
@@ -183,7 +182,7 @@ class ChatView(QWidget):
             "delete": self.delete_requested.emit,
             "continue": self.continue_requested.emit,
             "details": self.details_requested.emit,
-            "report": self.report_requested.emit,
+            "report": self.details_requested.emit,
         }
         if what in by_id:
             by_id[what](message_id)

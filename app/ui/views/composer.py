@@ -44,7 +44,7 @@ class Composer(QWidget):
         tools = row(None, self._meter, self._send, gap=8)
         self._frame.setLayout(column(self._box, tools, gap=4, margins=(14, 10, 10, 10)))
         centred = QHBoxLayout(self)
-        centred.setContentsMargins(_OUTSIDE, 4, _OUTSIDE, 14)
+        centred.setContentsMargins(0, 0, 0, 0)
         centred.addWidget(self._frame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.setFocusProxy(self._box)

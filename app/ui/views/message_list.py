@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
@@ -137,6 +137,7 @@ class MessageList(QAbstractScrollArea):
         self._model.rowsAboutToBeRemoved.connect(self._on_about_to_be_removed)
         self._model.rowsRemoved.connect(self._on_removed)
         self._model.dataChanged.connect(self._on_data_changed)
+        self._owner.dragged.connect(self._on_dragged)
         self._looks.changed.connect(self._on_look_changed)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -274,6 +275,13 @@ class MessageList(QAbstractScrollArea):
         self._is_arranging = False
         self._rows.set_width(self._column()[1])
         self._arrange(anchor)
+
+    def _on_dragged(self, global_point: QPoint) -> None:
+        """Scroll while text is selected beyond the view."""
+        y = self.viewport().mapFromGlobal(global_point).y()
+        beyond = min(0, y) + max(0, y - self.viewport().height())
+        if beyond:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + beyond)
 
     def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:  # noqa: ARG002 Qt's signature
         """Bring a control that got the focus by the keyboard into sight."""
