@@ -77,6 +77,7 @@ class Program(QObject):
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
         self._styled: tuple[Palette, float] | None = None
+        application.setFont(self._looks.look.font("body"))  # before: a label made earlier keeps the old family
         self.window = MainWindow(self._looks)
         self._on_look_changed()  # only now: Qt would style every widget again at every step of the building
         self._crash_dialog: CrashDialog | None = None
