@@ -45,8 +45,8 @@ QUESTIONS: Final = (
     "What is the capital of France? Answer in one sentence.",
     "Write a Python function that adds two numbers.",
 )
-WEIGHTS_READ: Final = 0.4
-"""How far the load in the picture has come."""
+WEIGHTS_READ: Final = 0.2
+"""How far a load is before it is held still; what the engine has said by then still arrives."""
 
 STORY: Final = "Write a long story about a lighthouse keeper and the sea."
 EARLIER_CHATS: Final = ("Names for a boat", "Regular expressions explained", "A letter to the landlord")
@@ -98,6 +98,7 @@ class _Photographer:
         self._window = program.window
         self._folder = folder
         self._scale = scale
+        self._has_frozen_load = False
 
     def take_all(self) -> None:
         stage, bar, box = (
@@ -111,10 +112,9 @@ class _Photographer:
         self._wait_for(ModelPhase.PLANNED)
         self._window.show_findings()
         self._take("2_planned")
-        self._program.model.view_changed.connect(_freeze_while_weights_load)
+        self._program.model.view_changed.connect(self._freeze_while_weights_load)
         bar.load_requested.emit()
-        self._wait(lambda: _is_loading_weights(self._program.model.view))
-        self._program.model.view_changed.disconnect(_freeze_while_weights_load)
+        self._wait(lambda: self._has_frozen_load)
         with _frozen():
             self._take("3_loading")
         self._wait_for(ModelPhase.READY)
@@ -142,6 +142,12 @@ class _Photographer:
         self._program.chat.new_chat()
         assert stage.content is stage.failure
         self._take("6_failed_without_chat")
+
+    def _freeze_while_weights_load(self, view: ModelView) -> None:
+        if not self._has_frozen_load and _is_loading_weights(view):
+            self._has_frozen_load = True
+            for engine in _engines():
+                os.kill(engine, signal.SIGSTOP)
 
     def _take(self, state: str) -> None:
         for width, height in SIZES[self._scale]:
@@ -172,12 +178,6 @@ class _Photographer:
 def _is_loading_weights(view: ModelView) -> bool:
     progress = view.progress
     return progress is not None and progress.phase == "weights" and (progress.fraction or 0.0) > WEIGHTS_READ
-
-
-def _freeze_while_weights_load(view: ModelView) -> None:
-    if _is_loading_weights(view):
-        for engine in _engines():
-            os.kill(engine, signal.SIGSTOP)
 
 
 @contextlib.contextmanager
