@@ -23,6 +23,7 @@ from tests.gguf_bytes import (
     text,
     u16,
     u32,
+    u64,
     write_gguf,
 )
 
@@ -50,6 +51,7 @@ __all__ = [
     "tokenizer_keys",
     "u16",
     "u32",
+    "u64",
     "write_gguf",
     "write_shards",
 ]

@@ -55,6 +55,11 @@ def u32(number: int) -> Value:
     return Value("u32", number)
 
 
+def u64(number: int) -> Value:
+    """Return an unsigned 64-bit value."""
+    return Value("u64", number)
+
+
 def i32(number: int) -> Value:
     """Return a signed 32-bit value."""
     return Value("i32", number)

@@ -48,7 +48,7 @@ def describe(headers: Sequence[GgufHeader], files: Sequence[Path]) -> ModelFacts
         expert_shared_count=metadata.integer("expert_shared_count"),
         has_old_expert_layout=sums.has_old_expert_layout,
         quantization=sums.quantization,
-        context_length=metadata.integer("context_length"),
+        context_length=metadata.integer("context_length") or None,
         embedding_length=metadata.integer("embedding_length"),
         vocabulary_size=_vocabulary_size(metadata, tensors),
         parameter_count=sum(math.prod(tensor.shape) for tensor in tensors) if tensors else None,

@@ -1,8 +1,12 @@
 """Typed look-ups in the key-values of a header. `None` = absent, or not of the type asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from app.gguf.reader import MetadataValue, SkippedValue
+
+LARGEST_COUNT: Final = 2**31 - 1
+"""Everything the keys count (blocks, heads, tokens, widths) is far below; more is no value."""
 
 
 class Metadata:
@@ -26,16 +30,16 @@ class Metadata:
         return self.full_name(name) in self._keys
 
     def integer(self, name: str) -> int | None:
-        """Return an architecture key as one number; of a per-layer array the largest."""
-        numbers = _integers(self.raw(name))
+        """Return an architecture key as one number up to `LARGEST_COUNT`; of an array the largest."""
+        numbers = _counts(self.raw(name))
         return max(numbers) if numbers else None
 
     def per_layer(self, name: str, count: int) -> tuple[int, ...]:
         """Return an architecture key for each of `count` layers; a short array repeats its last value.
 
-        Empty when the key is absent or holds no numbers.
+        Empty when the key is absent or holds anything but numbers from 0 to `LARGEST_COUNT`.
         """
-        numbers = _integers(self.raw(name))
+        numbers = _counts(self.raw(name))
         if not numbers:
             return ()
         return (numbers + numbers[-1:] * max(0, count - len(numbers)))[:count]
@@ -61,6 +65,14 @@ class Metadata:
             else None
         )
 
+    def impossible_counts(self, names: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Yield those of the architecture keys `names` that hold a number `integer` does not take."""
+        for name in names:
+            for number in _integers(self.raw(name)):
+                if not 0 <= number <= LARGEST_COUNT:
+                    yield name, number
+                    break
+
     def names_ending(self, suffix: str) -> tuple[str, ...]:
         """Return the full names of keys that end so, e.g. a count under a wrong prefix."""
         return tuple(name for name in self._keys if name.endswith(suffix))
@@ -68,6 +80,11 @@ class Metadata:
     def has_prefix(self, prefix: str) -> bool:
         """Return whether any key starts so."""
         return any(name.startswith(prefix) for name in self._keys)
+
+
+def _counts(value: MetadataValue | None) -> tuple[int, ...]:
+    numbers = _integers(value)
+    return numbers if all(0 <= number <= LARGEST_COUNT for number in numbers) else ()
 
 
 def _integers(value: MetadataValue | None) -> tuple[int, ...]:

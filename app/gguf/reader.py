@@ -18,16 +18,25 @@ __all__ = ["GgufError", "GgufHeader", "MetadataValue", "SkippedValue", "read_hea
 
 MAGIC: Final = b"GGUF"
 DEFAULT_ALIGNMENT: Final = 32
-MAX_KEYS: Final = 65_536
-MAX_TENSORS: Final = 262_144
+MAX_KEYS: Final = 8192
+MAX_TENSORS: Final = 32_768
+"""Real models have some 60 keys and up to 2300 tensors. Each limit here keeps the worst header there can be
+within a second and 50 MB (measured; `tests/unit/gguf/test_gguf_worst.py`)."""
+
 MAX_DIMENSIONS: Final = 16
 """Read up to this many so the rest of the table stays readable; engines take four."""
 
 MAX_LENGTH: Final = 2**30
-"""Longest string in bytes and longest array in elements that ggml accepts."""
+"""Longest string in bytes that ggml accepts."""
+
+MAX_ELEMENTS: Final = 2**24
+MAX_STRINGS: Final = 2**22
+"""Over all arrays: each costs a step. The largest vocabularies have 0.3 million, and 0.6 million merges."""
 
 MAX_KEPT_TEXT_BYTES: Final = 1024**2
-MAX_KEPT_BYTES: Final = 16 * 1024**2
+MAX_KEPT_BYTES: Final = 8 * 1024**2
+"""Of values, and again of names, as Python holds them."""
+
 MAX_KEPT_NUMBERS: Final = 1024
 MAX_KEPT_STRINGS: Final = 64
 
@@ -44,6 +53,10 @@ _SCALARS: Final = {
     11: ("i64", struct.Struct("<q")),
     12: ("f64", struct.Struct("<d")),
 }
+_NUMBER_BYTES: Final = 40
+_TEXT_BYTES: Final = 64
+"""What one number or one empty text takes in memory, about."""
+
 _STRING: Final = 8
 _ARRAY: Final = 9
 _U32 = struct.Struct("<I")
@@ -118,7 +131,9 @@ class _HeaderReader:
         self._path = path
         self._cursor = cursor
         self._size = size
-        self._kept_bytes = 0
+        self._value_bytes = 0
+        self._name_bytes = 0
+        self._strings = 0
 
     def read(self, shard: int) -> GgufHeader:
         version = self._version()
@@ -169,21 +184,26 @@ class _HeaderReader:
 
     def _array(self) -> MetadataValue:
         type_id, length = (int(number) for number in self._cursor.unpack(_ARRAY_HEAD))
-        self._check_length(length)
+        self._check_length(length, MAX_ELEMENTS)
         if type_id == _ARRAY:
             raise GgufError("nested-array", offset=self._cursor.offset)
         if type_id == _STRING:
-            if length <= MAX_KEPT_STRINGS:
-                texts = tuple(self._text() for _ in range(length))
-                kept = tuple(text for text in texts if isinstance(text, str))
-                return kept if len(kept) == length else SkippedValue("str", length)
-            self._cursor.skip_strings(length)
-            return SkippedValue("str", length)
+            return self._strings_of(length)
         layout = self._layout(type_id)
-        if length <= MAX_KEPT_NUMBERS and self._may_keep(length * layout.size):
+        if length <= MAX_KEPT_NUMBERS and self._may_keep(length * _NUMBER_BYTES):
             return self._cursor.unpack(struct.Struct(f"<{length}{layout.format[-1]}"))
         self._cursor.skip(length * layout.size)
         return SkippedValue(_SCALARS[type_id][0], length)
+
+    def _strings_of(self, length: int) -> MetadataValue:
+        self._strings += length
+        self._check_length(self._strings, MAX_STRINGS)
+        if length <= MAX_KEPT_STRINGS and self._may_keep(length * _TEXT_BYTES):
+            texts = tuple(self._text() for _ in range(length))
+            kept = tuple(text for text in texts if isinstance(text, str))
+            return kept if len(kept) == length else SkippedValue("str", length)
+        self._cursor.skip_strings(length)
+        return SkippedValue("str", length)
 
     def _text(self) -> str | SkippedValue:
         length = self._length()
@@ -194,7 +214,8 @@ class _HeaderReader:
 
     def _name(self) -> str:
         length = self._length()
-        if length > MAX_KEPT_TEXT_BYTES or not self._may_keep(length):
+        self._name_bytes += length
+        if self._name_bytes > MAX_KEPT_BYTES:
             raise GgufError("bad-length", length=length, offset=self._cursor.offset)
         return self._cursor.take(length).decode("utf-8", "replace")
 
@@ -212,8 +233,8 @@ class _HeaderReader:
         self._check_length(length)
         return length
 
-    def _check_length(self, length: int) -> None:
-        if length > MAX_LENGTH:
+    def _check_length(self, length: int, most: int = MAX_LENGTH) -> None:
+        if length > most:
             raise GgufError("bad-length", length=length, offset=self._cursor.offset)
 
     def _layout(self, type_id: int) -> struct.Struct:
@@ -225,8 +246,10 @@ class _HeaderReader:
         return int(self._cursor.unpack(layout)[0])
 
     def _may_keep(self, size_bytes: int) -> bool:
-        self._kept_bytes += size_bytes
-        return self._kept_bytes <= MAX_KEPT_BYTES
+        if self._value_bytes + size_bytes > MAX_KEPT_BYTES:
+            return False
+        self._value_bytes += size_bytes
+        return True
 
 
 def _alignment(keys: dict[str, MetadataValue]) -> int:

@@ -10,13 +10,31 @@ from typing import Final
 from app.findings import Finding, FindingCode, error, note, warning
 from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
-from app.gguf.metadata import Metadata
+from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
 from app.gguf.shards import split_count
 from app.gguf.table_rules import table_findings
 
 MAX_BLOCKS: Final = 512
 """llama.cpp's `LLAMA_MAX_LAYERS`; it aborts outside 1 .. 512."""
+
+_ENGINE_TYPE_LIMIT: Final = 2**32
+"""Engines read counts as 32 bits without a sign, and refuse a file that stores another type."""
+
+_COUNTS: Final = (
+    *("context_length", "embedding_length", "vocab_size", "nextn_predict_layers", "pooling_type"),
+    *("expert_count", "expert_used_count", "expert_shared_count", "full_attention_interval"),
+    *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"),
+    *("attention.key_length_swa", "attention.value_length_swa", "attention.sliding_window"),
+    *("attention.key_length_mla", "attention.value_length_mla", "attention.kv_lora_rank"),
+    *("attention.indexer.key_length", "attention.shared_kv_layers", "attention.compress_ratios"),
+    *("attention.sliding_window_pattern", "rope.dimension_count", "token_shift_count", "wkv.head_size"),
+    *("ssm.conv_kernel", "ssm.inner_size", "ssm.state_size", "ssm.group_count"),
+    *("shortconv.l_cache", "kda.head_dim"),
+)
+"""Every architecture key that the facts are made of, but `block_count`, which has a rule of its own."""
+
+_JUDGED_WITH_EXPERTS: Final = ("expert_count", "expert_used_count")
 
 _CHAT_KINDS: Final = frozenset({FileKind.MODEL, FileKind.SPLIT_PART, FileKind.UNKNOWN})
 _LOADABLE_KINDS: Final = frozenset({FileKind.EMBEDDING, FileKind.RERANKER})
@@ -31,6 +49,7 @@ def validate(headers: Sequence[GgufHeader], facts: ModelFacts) -> tuple[Finding,
         has_whole_table = sum(len(header.tensors) for header in headers) >= _promised_tensors(headers[0])
         findings += _architecture_findings(facts)
         findings += _block_findings(facts, metadata, has_whole_table=has_whole_table)
+        findings += _count_findings(facts, metadata)
         findings += expert_findings(facts, metadata, has_whole_table=has_whole_table)
         findings += _tokenizer_findings(facts, metadata)
     return tuple(findings)
@@ -77,8 +96,21 @@ def _block_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: b
     is_sound = count is not None and trunk is not None and 0 < count <= MAX_BLOCKS
     if is_sound and not (has_whole_table and trunk is not None and held < trunk):
         return []
-    key = metadata.full_name("block_count")
-    return [error(FindingCode.BLOCK_COUNT_INVALID, key=key, found=count, tensors=held, most=MAX_BLOCKS)]
+    key, raw = metadata.full_name("block_count"), metadata.raw("block_count")
+    found = raw if isinstance(raw, int) else count
+    return [error(FindingCode.BLOCK_COUNT_INVALID, key=key, found=found, tensors=held, most=MAX_BLOCKS)]
+
+
+def _count_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    names = [name for name in _COUNTS if not (facts.is_moe and name in _JUDGED_WITH_EXPERTS)]
+    for name, number in metadata.impossible_counts(names):
+        # tested with llama-cpp-python 0.3.36: any u32 will do for the context, all else is refused
+        is_harmless = name == "context_length" and 0 <= number < _ENGINE_TYPE_LIMIT
+        judge = warning if is_harmless else error
+        key = metadata.full_name(name)
+        yield judge(
+            FindingCode.METADATA_INVALID, file=facts.path.name, key=key, found=number, most=LARGEST_COUNT
+        )
 
 
 def _tokenizer_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:

@@ -123,13 +123,13 @@ def _tensor_widths(model: ModelFacts) -> tuple[int, int, int, int]:
     for tensor in model.tensors:
         if not tensor.name.startswith("blk."):
             continue
-        size = tensor.size_bytes or 0
+        size, row = tensor.size_bytes or 0, tensor.shape[0] if tensor.shape else 1
         if _EXPERT_MARK in tensor.name:
             largest_expert = max(largest_expert, size)
             if "_down_" in tensor.name:
-                expert_width = max(expert_width, tensor.shape[0])
+                expert_width = max(expert_width, row)
         else:
             largest_block = max(largest_block, size)
             if tensor.name.endswith(".ffn_down.weight"):
-                dense_width = max(dense_width, tensor.shape[0])
+                dense_width = max(dense_width, row)
     return expert_width, dense_width, largest_expert, largest_block

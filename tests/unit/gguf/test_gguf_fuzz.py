@@ -17,19 +17,8 @@ from app.gguf.shards import find_shards, part_name, shard_findings
 from app.gguf.tensor_classes import merged_experts, old_layout_expert, tensor_class
 from app.gguf.validate import validate
 from app.texts import Texts
-from tests.builders import (
-    Keys,
-    Tensor,
-    array,
-    f32,
-    flag,
-    gguf_bytes,
-    gguf_header,
-    moe_model,
-    text,
-    u32,
-    write_gguf,
-)
+from tests.builders import Keys, Tensor, gguf_bytes, gguf_header, moe_model, text, u32, write_gguf
+from tests.gguf_strategies import any_architecture_keys, any_tensors
 
 SOUND = gguf_bytes(*moe_model("deepseek2", layers=2, leading_dense=1, shared=True))
 CHEAP = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -63,64 +52,8 @@ def test_any_bytes_behind_the_magic_are_a_header_or_the_named_error(tmp_path: Pa
         _say_everything(inspect_path(file).findings)
 
 
-_NAMES = st.sampled_from(
-    [
-        "block_count",
-        "expert_count",
-        "expert_used_count",
-        "nextn_predict_layers",
-        "embedding_length",
-        "pooling_type",
-        "attention.head_count",
-        "attention.head_count_kv",
-        "attention.sliding_window",
-        "attention.compress_ratios",
-        "attention.sliding_window_pattern",
-        "attention.shared_kv_layers",
-        "full_attention_interval",
-        "ssm.conv_kernel",
-        "ssm.inner_size",
-        "ssm.state_size",
-        "wkv.head_size",
-    ]
-)
-_VALUES = st.one_of(
-    st.integers(0, 2**32 - 1).map(u32),
-    st.integers(0, 12).map(u32),
-    st.floats(width=32, allow_nan=True).map(f32),
-    st.booleans().map(flag),
-    st.text(max_size=8).map(text),
-    st.lists(st.integers(0, 300), max_size=9).map(lambda numbers: array("u32", numbers)),
-    st.lists(st.booleans(), max_size=9).map(lambda flags: array("bool", flags)),
-    st.just(array("u32", [1] * 2_000)),
-)
-_TENSOR_NAMES = st.sampled_from(
-    [
-        "token_embd.weight",
-        "blk.0.ffn_up_exps.weight",
-        "blk.1.ffn_down_exps.weight",
-        "blk.0.ffn_up.3.weight",
-        "d2t",
-        "blk..x",
-        "blk.0.ssm_a",
-        "blk.1.attn_k.weight",
-        "blk.999999.ffn_gate_inp.weight",
-        "v.1",
-    ]
-)
-_TENSORS = st.builds(
-    Tensor,
-    name=_TENSOR_NAMES,
-    shape=st.lists(st.integers(0, 2**63), max_size=5).map(tuple),
-    type_id=st.integers(0, 60),
-    offset_bytes=st.integers(0, 2**64 - 1),
-)
-
-
 @CHEAP
-@given(
-    values=st.dictionaries(_NAMES, _VALUES), tensors=st.lists(_TENSORS, max_size=6), seed=st.integers(0, 5)
-)
+@given(values=any_architecture_keys(), tensors=any_tensors(), seed=st.integers(0, 5))
 def test_any_metadata_is_described_and_judged_without_an_error(
     tmp_path: Path, values: Keys, tensors: list[Tensor], seed: int
 ) -> None:
