@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.engine.protocol import BufferUse, DeviceInfo, Hello, Loaded, LoadProgress
-from app.findings import Finding, FindingCode, Severity, error, note, warning
+from app.findings import Finding, FindingCode, FindingValue, Severity, error, note, warning
 from app.options import EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, Part, Wishes
 from app.planner.plan import plan_offload
@@ -96,8 +96,20 @@ def failed_view() -> ModelView:
 
 
 def too_big_view() -> ModelView:
-    """Return a plan that cannot work as wished, with more findings than fit above the table."""
-    view = planned_view(Wishes(moe=0, n_ctx=65_536))
+    """Return a plan for a card that lost memory meanwhile, with more findings than fit above the table."""
+    view = planned_view(Wishes(moe=0, n_ctx=65_536), replace(BUDGET, vram_free_bytes=(48 * GIB,)))
+    assert view.plan is not None and view.budget is not None
+    now = replace(view.budget, vram_free_bytes=(12 * GIB,))
+    gpu = replace(view.plan.devices[0], free_bytes=12 * GIB)
+    values: dict[str, FindingValue] = {
+        "device": gpu.name,
+        "planned_bytes": gpu.planned_bytes,
+        "free_bytes": gpu.free_bytes,
+    }
+    missing = error(FindingCode.VRAM_EXCEEDED, **values, missing_bytes=gpu.planned_bytes - gpu.free_bytes)
+    findings = (missing, note(FindingCode.CONTEXT_BEYOND_MODEL, asked=65_536, context_length=40_960))
+    plan = replace(view.plan, devices=(gpu, *view.plan.devices[1:]), findings=findings)
+    view = replace(view, budget=now, plan=plan, findings=findings)
     extra = (note(FindingCode.CHAT_TEMPLATE_MISSING, file="model.gguf"), note(FindingCode.TRAILING_BYTES))
     return replace(view, findings=tuple(sorted((*view.findings, *extra), key=gravity)))
 

@@ -21,6 +21,7 @@ from app.planner.report import budget_from
 
 _LOCAL_GPU_CODES: Final = (
     FindingCode.NO_GPU_IN_PLAN,
+    FindingCode.PLAN_WITHOUT_GPU,
     FindingCode.LAYERS_IN_RAM,
     FindingCode.VRAM_EXCEEDED,
     FindingCode.VRAM_MARGIN_SMALL,

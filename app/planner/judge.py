@@ -4,7 +4,7 @@ from typing import Final
 
 from app.findings import Finding, FindingCode, FindingValue, error, note, warning
 from app.gguf.facts import ModelFacts
-from app.options import ALL_LAYERS, CONTEXT_DEFAULT, default_n_ctx
+from app.options import ALL_LAYERS, BOUNDS, CONTEXT_DEFAULT, default_n_ctx, reserve_bytes
 from app.planner.facts import MemoryBudget, Part, Wishes
 from app.planner.placement import Placement
 from app.planner.search import KV_DEFAULT
@@ -12,6 +12,7 @@ from app.planner.sizes import block_count
 
 MARGIN_BYTES: Final = 512 * 1024**2
 MARGIN_SHARE: Final = 0.05
+LARGEST_CONTEXT: Final = int(BOUNDS["n_ctx"][1])
 
 
 def vram_margin_bytes(free_bytes: int) -> int:
@@ -19,11 +20,25 @@ def vram_margin_bytes(free_bytes: int) -> int:
     return max(MARGIN_BYTES, int(free_bytes * MARGIN_SHARE))
 
 
+def vram_margins(budget: MemoryBudget) -> tuple[int, ...]:
+    """Return what must stay free on each GPU whoever decides."""
+    return tuple(vram_margin_bytes(free) for free in budget.vram_free_bytes)
+
+
+def vram_kept(budget: MemoryBudget) -> tuple[int, ...]:
+    """Return what a plan of its own accord leaves free on each GPU."""
+    screens = [*budget.drives_display, *(True for _ in budget.vram_free_bytes)]
+    return tuple(
+        max(reserve_bytes(drives_display=screen), margin)
+        for screen, margin in zip(screens, vram_margins(budget), strict=False)
+    )
+
+
 def wished_context(model: ModelFacts, wishes: Wishes) -> tuple[int | None, tuple[Finding, ...]]:
     """Return the context to plan for, in tokens, None for "you decide"; never beyond what the model knows."""
     asked, limit = wishes.n_ctx, model.context_length
     if asked == 0:
-        return limit or CONTEXT_DEFAULT, ()
+        return min(limit or CONTEXT_DEFAULT, LARGEST_CONTEXT), ()
     if asked is not None and limit and asked > limit:
         return limit, (note(FindingCode.CONTEXT_BEYOND_MODEL, asked=asked, context_length=limit),)
     return asked, ()
@@ -52,12 +67,31 @@ def placement_findings(
 ) -> tuple[Finding, ...]:
     """Judge a placement against the memory there is."""
     findings = [*_given_up(placement, wishes, model), *_vram(placement, budget), *_ram(placement, budget)]
-    if not any(placement.gpu_items):
-        findings.append(note(FindingCode.NO_GPU_IN_PLAN, gpu_count=len(budget.vram_free_bytes)))
-    elif placement.cut.n_gpu_layers != ALL_LAYERS:
+    if any(placement.gpu_items) and placement.cut.n_gpu_layers != ALL_LAYERS:
         layers, total = sum(placement.gpu_items), block_count(model) + 1
         findings.append(note(FindingCode.LAYERS_IN_RAM, gpu_layers=layers, layers=total))
     return tuple(findings)
+
+
+def no_gpu_finding(budget: MemoryBudget, limits: tuple[int, ...], needed_bytes: int) -> Finding:
+    """Return why the processor works alone.
+
+    Args:
+        limits: What each GPU may take.
+        needed_bytes: What a GPU would have to take at least: one layer and its working memory.
+    """
+    if not limits:
+        return note(FindingCode.PLAN_WITHOUT_GPU)
+    gpu = max(range(len(limits)), key=lambda index: limits[index])
+    free = budget.vram_free_bytes[gpu]
+    return note(
+        FindingCode.NO_GPU_IN_PLAN,
+        gpu_count=len(limits),
+        device=f"GPU{gpu}",
+        free_bytes=free,
+        kept_bytes=min(free, free - limits[gpu]),
+        needed_bytes=needed_bytes,
+    )
 
 
 def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[Finding]:
@@ -75,7 +109,8 @@ def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[F
 
 def _vram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
     findings = []
-    for gpu, (free, planned) in enumerate(zip(budget.vram_free_bytes, placement.gpu_bytes, strict=True)):
+    devices = zip(budget.vram_free_bytes, placement.gpu_bytes, vram_kept(budget), strict=True)
+    for gpu, (free, planned, kept) in enumerate(devices):
         values: dict[str, FindingValue] = {
             "device": f"GPU{gpu}",
             "planned_bytes": planned,
@@ -83,8 +118,8 @@ def _vram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
         }
         if planned > free:
             findings.append(error(FindingCode.VRAM_EXCEEDED, **values, missing_bytes=planned - free))
-        elif planned and free - planned < vram_margin_bytes(free):
-            values |= {"left_bytes": free - planned, "margin_bytes": vram_margin_bytes(free)}
+        elif planned and free - planned < kept:
+            values |= {"left_bytes": free - planned, "margin_bytes": kept}
             findings.append(warning(FindingCode.VRAM_MARGIN_SMALL, **values))
     return findings
 

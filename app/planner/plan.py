@@ -1,21 +1,31 @@
 """Facts and wishes -> OffloadPlan. Pure: the same question has the same answer."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from app.findings import Finding
 from app.gguf.facts import ModelFacts
 from app.options import (
     EngineOptions,
+    default_n_ctx,
     default_n_threads,
     default_repack,
-    reserve_bytes,
 )
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, Wishes
-from app.planner.judge import moe_findings, placement_findings, vram_margin_bytes, wished_context
+from app.planner.judge import (
+    moe_findings,
+    no_gpu_finding,
+    placement_findings,
+    vram_kept,
+    vram_margins,
+    wished_context,
+)
 from app.planner.ladder import Rung, ladder_cuts, ladder_steps
 from app.planner.placement import ModelSizes, Placement, model_sizes, place
-from app.planner.search import Question, choose
+from app.planner.search import Question, choose, is_unreduced
 from app.planner.speed import tokens_per_second
+
+ENDLESS_BYTES: Final = 2**80
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +48,57 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     n_ctx, context_findings = wished_context(model, wishes)
     wishes = replace(wishes, n_ctx=n_ctx)
     n_cpu_moe, wish_findings = moe_findings(model, wishes)
-    case = _Case(model, model_sizes(model), budget, wishes, gpu_limits(budget))
-    placement = choose(
-        Question(
-            sizes=case.sizes,
-            limits=case.limits,
-            ram_free_bytes=budget.ram_free_bytes,
-            n_ctx=n_ctx,
-            kv_type=wishes.kv_type,
-            n_cpu_moe=n_cpu_moe,
-            may_cut_layers=not isinstance(wishes.moe, int) or not model.routed_expert_bytes,
-            context_length=model.context_length,
-            vocabulary_size=model.vocabulary_size,
-        )
+    question = Question(
+        sizes=model_sizes(model),
+        limits=gpu_limits(budget),
+        ram_free_bytes=budget.ram_free_bytes,
+        n_ctx=n_ctx,
+        kv_type=wishes.kv_type,
+        n_cpu_moe=n_cpu_moe,
+        context_length=model.context_length,
+        vocabulary_size=model.vocabulary_size,
     )
-    findings = (*context_findings, *wish_findings, *placement_findings(placement, budget, wishes, model))
+    is_by_hand = wishes.moe != "auto" and model.routed_expert_bytes > 0
+    question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
+    case = _Case(model, question.sizes, budget, wishes, question.limits)
+    findings = (
+        *context_findings,
+        *wish_findings,
+        *placement_findings(placement, budget, wishes, model),
+        *_gpu_findings(case, placement),
+    )
     return _written_out(case, placement, findings)
 
 
-def gpu_limits(budget: MemoryBudget) -> tuple[int, ...]:
-    """Return what each GPU may take: the reserve stays free, and so much that no plan warns about itself."""
-    limits = []
-    for gpu, free in enumerate(budget.vram_free_bytes):
-        drives_display = budget.drives_display[gpu] if gpu < len(budget.drives_display) else True
-        limits.append(
-            max(0, free - max(reserve_bytes(drives_display=drives_display), vram_margin_bytes(free)))
-        )
-    return tuple(limits)
+def gpu_limits(budget: MemoryBudget, *, into_reserve: bool = False) -> tuple[int, ...]:
+    """Return what each GPU may take: the reserve stays free, and so much that no plan warns about itself.
+
+    Args:
+        into_reserve: Only the least that keeps the driver from moving memory to RAM stays free.
+    """
+    kept = vram_margins(budget) if into_reserve else vram_kept(budget)
+    return tuple(max(0, free - left) for free, left in zip(budget.vram_free_bytes, kept, strict=True))
+
+
+def _chosen(question: Question, budget: MemoryBudget, *, is_by_hand: bool) -> tuple[Question, Placement]:
+    """Choose within the reserve's limits; a MoE setting made by hand may use the reserve to be met whole."""
+    placement = choose(question)
+    if not is_by_hand or not question.limits or is_unreduced(question, placement):
+        return question, placement
+    n_ctx = question.n_ctx or default_n_ctx(question.context_length)  # the reserve is not for a longer one
+    bolder = replace(question, limits=gpu_limits(budget, into_reserve=True), n_ctx=n_ctx)
+    held = choose(bolder)
+    if is_unreduced(bolder, held) or (any(held.gpu_items) and not any(placement.gpu_items)):
+        return bolder, held
+    return question, placement
+
+
+def _gpu_findings(case: _Case, placement: Placement) -> tuple[Finding, ...]:
+    """Say why no GPU works, with what the least it could do would need."""
+    if any(placement.gpu_items):
+        return ()
+    one_layer = place(case.sizes, replace(placement.cut, n_gpu_layers=1), (ENDLESS_BYTES,))
+    return (no_gpu_finding(case.budget, case.limits, one_layer.gpu_bytes[0]),)
 
 
 def _written_out(case: _Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:

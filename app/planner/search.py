@@ -36,7 +36,6 @@ class Question:
     Attributes:
         limits: Bytes each GPU may take: what is free minus the reserve.
         n_cpu_moe: Fixed number of blocks; None = as few as fit. Always 0 for a model without experts.
-        may_cut_layers: Fewer layers on the GPU are better than a GPU above its limit.
         context_length: What the model was made for.
     """
 
@@ -46,7 +45,6 @@ class Question:
     n_ctx: int | None
     kv_type: str | None
     n_cpu_moe: int | None
-    may_cut_layers: bool
     context_length: int | None
     vocabulary_size: int | None
 
@@ -69,10 +67,20 @@ def choose(question: Question) -> Placement:
         n = smallest_n_cpu_moe(question.sizes, first, question.limits)
     if n is not None or not question.limits:
         placement = place(question.sizes, replace(first, n_cpu_moe=n or 0), question.limits)
-        if _is_good(question, placement) or not question.may_cut_layers:
+        if _is_good(question, placement):
             return _with_roomy_context(question, placement)
     fallback = question.all_experts if question.n_cpu_moe is None and question.limits else n or 0
     return _given_up(question, replace(first, n_cpu_moe=fallback))
+
+
+def is_unreduced(question: Question, placement: Placement) -> bool:
+    """Return whether the GPUs hold all layers and nothing was given up for that."""
+    cut, first = placement.cut, _first_cut(question)
+    if not placement.fits_gpus or cut.extent.n_ctx < first.extent.n_ctx:
+        return False
+    return replace(first, n_cpu_moe=cut.n_cpu_moe) == replace(
+        cut, extent=replace(cut.extent, n_ctx=first.extent.n_ctx)
+    )
 
 
 def _given_up(question: Question, cut: Cut) -> Placement:
