@@ -83,10 +83,11 @@ class SerialTasks(Tasks):
     def finish(self, timeout_seconds: float) -> bool:
         """Wait until all jobs are done and end the thread; say whether that came in time.
 
-        Jobs given afterwards are not run.
+        Jobs given afterwards are not run, and nothing is delivered any more.
         """
         self._jobs.put(None)
         self._thread.join(timeout_seconds)
+        self.close()
         return not self._thread.is_alive()
 
     def _work(self) -> None:

@@ -1,7 +1,5 @@
 """The chat controller over the echo engine and a real store."""
 
-import os
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from app.chat.conversation import MessageState
 from app.chat.store import ConversationStore
 from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.ui.model_view import ModelPhase
-from tests.controller_setup import ChatDesk, workers, write_model
+from tests.controller_setup import ChatDesk, kill_worker, workers, write_model
 
 
 def slow(words: int) -> str:
@@ -138,7 +136,7 @@ def test_a_message_that_waits_comes_back_when_the_engine_dies(ready: ChatDesk) -
     ready.chat.send(SLOW)
     wait_for_text(ready)
     ready.chat.send("next")
-    os.kill(workers()[0], signal.SIGKILL)
+    kill_worker()
     ready.wait_for_phase(ModelPhase.FAILED)
     assert ready.returned == ["next"]
     assert [role for role, _ in ready.shown] == ["user", "assistant"]
@@ -209,7 +207,7 @@ def test_a_stopped_answer_keeps_what_came(ready: ChatDesk) -> None:
 def test_an_engine_killed_in_mid_answer_costs_nothing_that_was_said(ready: ChatDesk) -> None:
     ready.chat.send(SLOW)
     wait_for_text(ready)
-    os.kill(workers()[0], signal.SIGKILL)
+    kill_worker()
     ready.wait_for_phase(ModelPhase.FAILED)
     answer = ready.last
     assert answer.state is MessageState.FAILED

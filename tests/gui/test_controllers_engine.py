@@ -1,7 +1,5 @@
 """The controllers over the built-in engine and the default model."""
 
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.chat.conversation import MessageState
 from app.findings import FindingCode
 from app.ui.model_view import ModelPhase
-from tests.controller_setup import ChatDesk, workers
+from tests.controller_setup import ChatDesk, kill_worker, workers
 
 pytestmark = pytest.mark.engine
 
@@ -74,7 +72,7 @@ def test_the_default_model_killed_in_mid_answer_costs_nothing_and_loads_again(
 ) -> None:
     desk.load(moe_model)
     ask_for_a_story(desk)
-    os.kill(workers()[0], signal.SIGKILL)
+    kill_worker()
     desk.wait_for_phase(ModelPhase.FAILED)
     assert desk.last.state is MessageState.FAILED
     assert len(desk.last.text) > 20

@@ -1,7 +1,5 @@
 """The model controller over the echo engine, in real worker processes."""
 
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +16,7 @@ from app.options import SamplingOptions
 from app.paths import models_folder
 from app.planner.facts import Wishes
 from app.ui.model_view import ModelPhase, ModelView
-from tests.controller_setup import BUDGET, Desk, workers, write_model
+from tests.controller_setup import BUDGET, Desk, kill_worker, workers, write_model
 from tests.session_recorder import gone_within
 
 LOADED = [ModelPhase.CHECKING, ModelPhase.PLANNED, ModelPhase.LOADING, ModelPhase.READY]
@@ -224,7 +222,7 @@ def test_an_engine_killed_in_mid_answer_ends_it_and_the_next_load_works(desk: De
     desk.load(model_file)
     ask(desk, "/slow " + "word " * 500)
     wait_for_text(desk)
-    os.kill(workers()[0], signal.SIGKILL)
+    kill_worker()
     desk.wait_for_phase(ModelPhase.FAILED)
     last = desk.answer_events[-1]
     assert isinstance(last, Failed)
@@ -240,7 +238,7 @@ def test_an_engine_killed_in_mid_answer_ends_it_and_the_next_load_works(desk: De
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_engine_that_dies_unasked_is_told(desk: Desk, model_file: Path) -> None:
     desk.load(model_file)
-    os.kill(workers()[0], signal.SIGKILL)
+    kill_worker()
     desk.wait_for_phase(ModelPhase.FAILED)
     assert desk.view.failure is not None
     assert desk.answer_events == []
@@ -317,8 +315,11 @@ def test_closing_leaves_no_engine(desk: Desk, model_file: Path, moment: str) -> 
         desk.model.unload()
     desk.model.close()
     assert workers() == []
+    told = len(desk.answer_events), len(desk.phases)
     desk.qtbot.wait(50)  # what is still on its way must start nothing
     assert workers() == []
+    if moment != "checking":
+        assert told == (len(desk.answer_events), len(desk.phases))
 
 
 def test_an_unexpected_error_of_a_job_is_heard_and_the_model_is_not_stuck(

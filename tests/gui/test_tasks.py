@@ -103,6 +103,15 @@ def test_finish_waits_for_what_was_given_and_takes_no_more(bridge: Bridge) -> No
     assert 99 not in ran
 
 
+def test_nothing_is_delivered_after_finish(bridge: Bridge, qtbot: QtBot) -> None:
+    tasks = SerialTasks(bridge, "one-writer")
+    tasks.run_in_background(lambda: 1, lambda _: pytest.fail("delivered"))
+    assert tasks.finish(5.0)
+    other: list[int] = []
+    Tasks(bridge).run_in_background(lambda: 2, other.append)
+    qtbot.waitUntil(lambda: other == [2], timeout=WAIT_MS)
+
+
 def test_finish_says_when_a_job_hangs(bridge: Bridge) -> None:
     release = threading.Event()
     tasks = SerialTasks(bridge, "one-writer")

@@ -98,7 +98,8 @@ class EngineHolder(QObject):
             self._requests.run_in_background(self._session.cancel)
 
     def close(self) -> None:
-        """End everything and wait until it is gone, `CLOSE_SECONDS` at most."""
+        """End everything and wait until it is gone, `CLOSE_SECONDS` at most; nothing is told any more."""
+        self._number += 1
         self._then = None
         self._requests.close()
         if self._session is not None:
