@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -245,3 +245,22 @@ def test_every_state_has_words_of_its_own(desk: Desk) -> None:
         assert desk.composer.button.accessibleName() in desk.composer.button.toolTip()
     assert len(said) == 5
     assert desk.composer.box.accessibleName()
+
+
+class _PaintCount(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return super().eventFilter(watched, event)
+
+
+def test_another_hint_in_the_empty_box_is_painted_at_once(desk: Desk) -> None:
+    desk.be(ModelPhase.GENERATING)
+    QApplication.processEvents()
+    paints = _PaintCount()
+    desk.composer.box.viewport().installEventFilter(paints)
+    desk.be(ModelPhase.READY)
+    desk.qtbot.waitUntil(lambda: paints.count > 0)

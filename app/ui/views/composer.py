@@ -130,6 +130,7 @@ class Composer(QWidget):
     def _show_state(self) -> None:
         look, view = self._looks.look, self._view
         self._box.setPlaceholderText(look.text(f"ui.composer.{_placeholder(view)}"))
+        self._box.viewport().update()  # Qt repaints a placeholder when it comes or goes, not when it changes
         if view.phase in (ModelPhase.GENERATING, ModelPhase.STOPPING):
             is_stopping = view.phase is ModelPhase.STOPPING
             words = look.text("ui.composer.stopping" if is_stopping else "ui.composer.stop")
