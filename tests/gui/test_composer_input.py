@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtGui import QInputMethodEvent, QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -247,20 +247,22 @@ def test_every_state_has_words_of_its_own(desk: Desk) -> None:
     assert desk.composer.box.accessibleName()
 
 
-class _PaintCount(QObject):
+class _WidestPaint(QObject):
     def __init__(self) -> None:
         super().__init__()
-        self.count = 0
+        self.width = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        self.count += event.type() == QEvent.Type.Paint
+        if isinstance(event, QPaintEvent):
+            self.width = max(self.width, event.region().boundingRect().width())
         return super().eventFilter(watched, event)
 
 
 def test_another_hint_in_the_empty_box_is_painted_at_once(desk: Desk) -> None:
-    desk.be(ModelPhase.GENERATING)
-    QApplication.processEvents()
-    paints = _PaintCount()
-    desk.composer.box.viewport().installEventFilter(paints)
+    desk.composer.box.setFocus()
     desk.be(ModelPhase.READY)
-    desk.qtbot.waitUntil(lambda: paints.count > 0)
+    QApplication.processEvents()
+    widest = _WidestPaint()
+    desk.composer.box.viewport().installEventFilter(widest)
+    desk.be(ModelPhase.PLANNED)  # same buttons: nothing but the hint is another one
+    desk.qtbot.waitUntil(lambda: widest.width > 100, timeout=1500)
