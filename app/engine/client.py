@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -12,14 +13,18 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from app import paths
+from app.engine.activity import Activity
 from app.engine.environment import engine_environment
-from app.engine.process import ChildStreams, end_child, kill_child, start_child
+from app.engine.plain_text import plain_event
+from app.engine.process import ChildStreams, start_child
 from app.engine.protocol import Command, Event, ProtocolError, decode, encode
 from app.engine.spec import EngineSpec
 from app.engine.worker_log import WorkerLog
 
 LINE_LIMIT_BYTES: Final = 16 * 1024**2
 _LOG_WAIT_SECONDS: Final = 1.0
+_KILL_SECONDS: Final = 2.0
+"""For a killed process to go; one that hangs in a driver or on a dead network drive takes longer."""
 
 
 class WorkerListener(Protocol):
@@ -51,7 +56,11 @@ def worker_command(spec: EngineSpec, argv: Sequence[str] | None = None) -> Worke
 
 
 class WorkerClient:
-    """One running worker. Its methods may be called from any thread."""
+    """One running worker. Its methods may be called from any thread, and wait for nothing but `close`.
+
+    Attributes:
+        failure: What went wrong in this program while it listened; None when nothing did.
+    """
 
     def __init__(self, command: WorkerCommand, log: WorkerLog, listener: WorkerListener) -> None:
         """Start the process; nothing is read before `listen`.
@@ -59,20 +68,24 @@ class WorkerClient:
         Raises:
             OSError: the program cannot be started.
         """
+        self.failure: str | None = None
         self._log = log
         self._listener = listener
-        self._write_lock = threading.Lock()
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         pipes = ChildStreams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         self._process = start_child(
             command.argv, env=command.env, cwd=command.cwd, streams=pipes, die_with_parent=False
         )
         self._stderr_thread = threading.Thread(target=self._read_log, name="engine-log", daemon=True)
         self._events_thread = threading.Thread(target=self._read_events, name="engine-events", daemon=True)
+        self._stdin_thread = threading.Thread(
+            target=self._write_commands, name="engine-commands", daemon=True
+        )
 
     def listen(self) -> None:
         """Start reading; the listener is called from now on. Once."""
-        self._stderr_thread.start()
-        self._events_thread.start()
+        for thread in (self._stderr_thread, self._stdin_thread, self._events_thread):
+            thread.start()
 
     @property
     def pid(self) -> int:
@@ -81,30 +94,30 @@ class WorkerClient:
 
     def send(self, command: Command) -> None:
         """Send a command. A worker that is gone takes none; its end is told through `on_exit`."""
-        line = encode(command)
-        with self._write_lock, contextlib.suppress(OSError, ValueError):
-            stdin = _pipe(self._process.stdin)
-            stdin.write(line)
-            stdin.flush()
+        self._outbox.put(encode(command))
 
     def kill(self) -> None:
-        """End the worker and its child at once; `on_exit` follows."""
-        kill_child(self._process)
+        """End the worker and its children at once; `on_exit` follows."""
+        self._process.kill_all()
+
+    def activity(self) -> Activity | None:
+        """Return what the worker and its children have done so far; None when nobody can tell."""
+        return self._process.activity()
 
     def close(self, timeout_seconds: float) -> None:
         """Let the worker go by closing its stdin, kill it after the timeout, and wait for its threads.
 
         Callable from a listener too: then only the process is waited for.
         """
-        with self._write_lock, contextlib.suppress(OSError):
-            _pipe(self._process.stdin).close()
+        self._outbox.put(None)
         try:
             self._process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
-            kill_child(self._process)
-            end_child(self._process)
-        for thread in (self._events_thread, self._stderr_thread):
-            if thread is not threading.current_thread():
+            self._process.kill_all()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_SECONDS)
+        for thread in (self._events_thread, self._stderr_thread, self._stdin_thread):
+            if thread is not threading.current_thread() and thread.is_alive():
                 thread.join(_LOG_WAIT_SECONDS)
 
     def _read_events(self) -> None:
@@ -113,14 +126,14 @@ class WorkerClient:
             with stream:
                 while line := stream.readline(LINE_LIMIT_BYTES):
                     self._take(line)
-        except Exception:  # noqa: BLE001  # thread entry: the worker must not wait for a reader that is gone
-            self._log.add(traceback.format_exc())
-            kill_child(self._process)
+        except Exception as reason:  # noqa: BLE001  # thread entry: the worker must not wait for a reader that is gone
+            self.failure = f"{type(reason).__name__}: {reason}"
+            self._log.add_text(traceback.format_exc())
+            self._process.kill_all()
         return_code = self._process.wait()
         self._stderr_thread.join(_LOG_WAIT_SECONDS)  # its last lines explain the end
         self._log.close()
-        with self._write_lock, contextlib.suppress(OSError):
-            _pipe(self._process.stdin).close()
+        self._outbox.put(None)
         self._listener.on_exit(self, return_code)
 
     def _take(self, line: bytes) -> None:
@@ -130,9 +143,17 @@ class WorkerClient:
             self._log.add(f"not a message ({reason}): {line[:200]!r}")
             return
         if isinstance(message, Event):
-            self._listener.on_event(self, message)
+            self._listener.on_event(self, plain_event(message))
         else:
             self._log.add(f"a command where an event belongs: {line[:200]!r}")
+
+    def _write_commands(self) -> None:
+        """Write what was sent; a worker that reads nothing blocks nobody but this thread."""
+        # closing may fail as writing does: the worker is gone
+        with contextlib.suppress(OSError, ValueError), _pipe(self._process.stdin) as stream:
+            while (line := self._outbox.get()) is not None:
+                stream.write(line)
+                stream.flush()
 
     def _read_log(self) -> None:
         with _pipe(self._process.stderr) as stream:

@@ -12,7 +12,7 @@ from typing import Final
 
 from app.engine.backend import Emit, IsCancelled
 from app.engine.environment import engine_environment
-from app.engine.process import ChildStreams, end_child, start_child
+from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
 from app.engine.protocol import (
     Checked,
     CheckModel,
@@ -44,6 +44,7 @@ class EchoBackend:
     - `/repeat N TEXT` answers TEXT N times.
     - `/slow TEXT` takes 20 ms for each word, so that there is time to cancel.
     - `/prompt N TEXT` takes N steps of 20 ms to read the prompt.
+    - `/busy N TEXT` works for N seconds without a word, deaf to being cancelled, then answers TEXT.
     - `/die SIGNAL TEXT` answers TEXT, then raises the signal (`SIGKILL`, `SIGSEGV`) against itself.
     - `/child` starts a child process, as a server engine would, and answers its process id.
 
@@ -52,7 +53,7 @@ class EchoBackend:
     """
 
     def __init__(self) -> None:
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: list[ChildProcess] = []
 
     def hello(self) -> Hello:
         """Name the engine; its one device is the processor."""
@@ -136,6 +137,10 @@ class EchoBackend:
                 for chunk in _CHUNK.findall(rest):
                     yield chunk
                     time.sleep(_STEP_SECONDS)
+            case "/busy":
+                seconds, text = _number_and_text(rest)
+                _work(seconds)
+                yield from _CHUNK.findall(text)
             case "/die":
                 name, _, text = rest.partition(" ")
                 yield from _CHUNK.findall(text)
@@ -179,6 +184,12 @@ def _until_stop(chunks: Iterator[str], sampling: SamplingOptions) -> Iterator[st
             return
         said += chunk if sampling.stop else ""
         yield chunk
+
+
+def _work(seconds: int) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        pass
 
 
 def _raise_signal(name: str) -> None:

@@ -13,8 +13,10 @@ from typing import Final
 
 from app.engine.environment import engine_environment
 from app.engine.log_reader import explain_exit
-from app.engine.process import ChildStreams, kill_child, start_child
+from app.engine.plain_text import plain
+from app.engine.process import ChildStreams, start_child
 from app.engine.protocol import DeviceInfo
+from app.files import is_regular, storage_finding
 from app.findings import FindingCode, FindingError, error
 
 ASK_SECONDS: Final = 30.0
@@ -80,7 +82,7 @@ def parse_help(text: str) -> Capabilities:
 def parse_version(text: str) -> str:
     """Return the version as the executable words it, e.g. `0.1.0-dev (build 1, commit 7e4c0a9)`."""
     found = re.search(r"^version:\s*(\S.*?)\s*$", text, re.MULTILINE)
-    return found.group(1) if found else ""
+    return plain(found.group(1)) if found else ""
 
 
 def parse_devices(text: str) -> tuple[DeviceInfo, ...]:
@@ -89,7 +91,7 @@ def parse_devices(text: str) -> tuple[DeviceInfo, ...]:
     return tuple(
         DeviceInfo(
             match["name"],
-            match["description"],
+            plain(match["description"]),
             _device_kind(match["name"]),
             free_bytes=int(match["free"]) * _MIB,
             total_bytes=int(match["total"]) * _MIB,
@@ -101,7 +103,7 @@ def parse_devices(text: str) -> tuple[DeviceInfo, ...]:
 def server_executable(pack_folder: Path) -> Path:
     """Return the pack's server for this system, in the folder or its `bin`, whether it exists or not."""
     beside, below = pack_folder / SERVER_NAME, pack_folder / "bin" / SERVER_NAME
-    return below if below.is_file() and not beside.is_file() else beside
+    return below if is_regular(below) and not is_regular(beside) else beside
 
 
 @cache
@@ -140,16 +142,20 @@ def read_devices(executable: Path, rpc_servers: Iterable[str] = ()) -> tuple[Dev
     return (*listed, DeviceInfo("CPU", "CPU", "cpu"))
 
 
-def ask(executable: Path, arguments: Iterable[str]) -> str:
+def ask(executable: Path, arguments: Iterable[str], limit_seconds: float = ASK_SECONDS) -> str:
     """Run the executable for its output, both streams together, and return it.
 
     Raises:
         FindingError: it is missing, cannot start, fails, or gives no answer in time.
     """
     argv = [str(executable), *arguments]
-    # a file: a pipe would stay open as long as any helper process the executable leaves behind
-    with tempfile.TemporaryFile() as output:
-        return_code = _run(argv, ChildStreams(stdout=output, stderr=subprocess.STDOUT))
+    try:
+        # a file: a pipe would stay open as long as any helper process the executable leaves behind
+        output = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
+    except OSError as reason:
+        raise FindingError(storage_finding(reason, Path(tempfile.gettempprefix()))) from reason
+    with output:
+        return_code = _run(argv, ChildStreams(stdout=output, stderr=subprocess.STDOUT), limit_seconds)
         output.seek(0)
         text = output.read().decode(errors="replace")
     if return_code:
@@ -157,21 +163,23 @@ def ask(executable: Path, arguments: Iterable[str]) -> str:
     return text
 
 
-def _run(argv: Sequence[str], streams: ChildStreams) -> int:
+def _run(argv: Sequence[str], streams: ChildStreams, limit_seconds: float) -> int:
+    environment = engine_environment(os.environ)
     try:
-        child = start_child(argv, env=engine_environment(os.environ), streams=streams, die_with_parent=True)
+        # a group of its own: a script that started something else takes that along
+        child = start_child(argv, env=environment, streams=streams, die_with_parent=True, leads_group=True)
     except OSError as reason:
         engine = Path(argv[0]).parent.name
         raise FindingError(
             error(FindingCode.ENGINE_START_FAILED, engine=engine, detail=str(reason))
         ) from reason
     try:
-        return child.wait(ASK_SECONDS)
+        return child.wait(limit_seconds)
     except subprocess.TimeoutExpired as reason:
-        kill_child(child)
+        child.kill_all()
         child.wait()
         raise FindingError(
-            error(FindingCode.ENGINE_TIMED_OUT, seconds=ASK_SECONDS, during="start")
+            error(FindingCode.ENGINE_TIMED_OUT, seconds=limit_seconds, during="start")
         ) from reason
 
 

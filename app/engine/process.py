@@ -1,22 +1,27 @@
-"""Child processes that end with their parent, open no console window and leave no zombie."""
+"""Child processes that end with their parent, take what they started along, and leave no zombie."""
 
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
+
+from app.engine.activity import Activity, ProcessStat, descendants, group_activity, still_runs
+from app.engine.windows_job import Job
 
 Stream = int | IO[bytes] | None
 
 _PR_SET_PDEATHSIG: Final = 1
 _SIGKILL: Final = 9
 _CREATE_NO_WINDOW: Final = 0x08000000
-_JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE: Final = 0x2000
-_JOB_OBJECT_EXTENDED_LIMIT_INFORMATION: Final = 9
+_LONGEST_NAP_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,83 @@ class ChildStreams:
     stderr: Stream = subprocess.PIPE
 
 
+class ChildProcess(subprocess.Popen[bytes]):
+    """A child; one that leads a process group ends with the whole group.
+
+    The group is killed between the leader's end and its reaping: until it is reaped, its number is
+    nobody else's.
+    """
+
+    def __init__(self, argv: Sequence[str], *, leads_group: bool, **choices: Any) -> None:
+        """Start it; `choices` are those of `Popen`.
+
+        Raises:
+            OSError: the program cannot be started.
+        """
+        self._reaping = threading.Lock()
+        self._leads_group = leads_group and sys.platform != "win32"
+        super().__init__(list(argv), start_new_session=self._leads_group, **choices)
+        self._job = Job(self) if sys.platform == "win32" else None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        if self._leads_group and self.returncode is None and not self._has_ended():
+            return None
+        return self._reap()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and end what is left of its group.
+
+        Raises:
+            subprocess.TimeoutExpired: it runs on.
+        """
+        if not self._leads_group:
+            return super().wait(timeout)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        nap_seconds = 0.0005
+        while self.returncode is None and not self._has_ended(blocks=deadline is None):
+            left = 0.0 if deadline is None else deadline - time.monotonic()
+            if left <= 0.0:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+            nap_seconds = min(nap_seconds * 2, left, _LONGEST_NAP_SECONDS)
+            time.sleep(nap_seconds)
+        code = self._reap()
+        return super().wait() if code is None else code
+
+    def kill_all(self) -> None:
+        """Kill it at once with what it started; the caller reaps it."""
+        if self._job is not None:
+            self._job.kill()
+        elif self._leads_group:
+            with self._reaping:
+                if self.returncode is None:
+                    _kill_group(self.pid)
+        else:
+            children = descendants(self.pid) if self.returncode is None else []
+            self.kill()
+            _kill_each(children)
+
+    def activity(self) -> Activity | None:
+        """Return what it and its group have done so far; None when the system does not say."""
+        return self._job.activity() if self._job is not None else group_activity(self.pid)
+
+    def _has_ended(self, *, blocks: bool = False) -> bool:
+        """Say whether it has ended, without reaping it."""
+        if sys.platform == "win32":
+            return super().poll() is not None
+        options = os.WEXITED | os.WNOWAIT | (0 if blocks else os.WNOHANG)
+        try:
+            return os.waitid(os.P_PID, self.pid, options) is not None
+        except ChildProcessError:  # reaped by another thread
+            return True
+
+    def _reap(self) -> int | None:
+        with self._reaping:
+            if self._leads_group and self.returncode is None:
+                _kill_group(self.pid)
+            return super().poll()
+
+
 def start_child(
     argv: Sequence[str],
     *,
@@ -35,57 +117,49 @@ def start_child(
     streams: ChildStreams,
     die_with_parent: bool,
     cwd: Path | None = None,
-) -> subprocess.Popen[bytes]:
+    leads_group: bool | None = None,
+) -> ChildProcess:
     """Start a child without a console window.
 
     Args:
-        die_with_parent: True for a worker's own child: it joins the worker's process group and dies
-            with it (Linux: parent-death signal, so start it from the thread that lives as long as the
-            process; Windows: job object). False starts the leader of a new group, out of reach of
-            Ctrl-C in the terminal, that watches its stdin to see its parent go.
+        die_with_parent: True for a worker's own child: it dies with the worker (Linux: parent-death
+            signal, so start it from the thread that lives as long as the process; Windows: job object).
+            False starts a child out of reach of Ctrl-C in the terminal, that watches its stdin to see
+            its parent go.
+        leads_group: Whether it leads a process group of its own, which ends when it does; None for
+            "when it does not die with its parent". Without one it belongs to its parent's group.
 
     Raises:
         OSError: the program cannot be started.
     """
     tie = _PdeathSignal() if die_with_parent and sys.platform == "linux" else None
-    process = subprocess.Popen(
-        list(argv),
+    return ChildProcess(
+        argv,
+        leads_group=not die_with_parent if leads_group is None else leads_group,
         stdin=streams.stdin,
         stdout=streams.stdout,
         stderr=streams.stderr,
         env=dict(env),
         cwd=cwd,
-        start_new_session=not die_with_parent,
         creationflags=_CREATE_NO_WINDOW if sys.platform == "win32" else 0,
         preexec_fn=tie,
     )
-    if sys.platform == "win32":
-        _kill_on_close(process)
-    return process
 
 
-def end_child(process: subprocess.Popen[bytes], timeout_seconds: float = 2.0) -> int:
-    """End a child and reap it: asked first, killed with its group after the timeout. Returns its exit code.
+def end_child(process: ChildProcess, timeout_seconds: float = 2.0) -> int:
+    """End a child and reap it: asked first, killed after the timeout, what it started with it.
 
-    Its pipes stay open: whoever reads them sees their end.
+    Its pipes stay open: whoever reads them sees their end. Returns its exit code.
     """
     if process.poll() is None:
+        children = descendants(process.pid)  # a script that started the engine may end without it
         process.terminate()
         try:
             process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
-            kill_child(process)
+            process.kill_all()
+        _kill_each(children)
     return process.wait()
-
-
-def kill_child(process: subprocess.Popen[bytes]) -> None:
-    """Kill a child at once, with the group it leads; the caller reaps it."""
-    if process.poll() is not None:
-        return
-    if sys.platform != "win32" and _leads_group(process.pid):
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
 
 
 def kill_own_group() -> None:
@@ -93,17 +167,21 @@ def kill_own_group() -> None:
 
     The worker's last act: no handler, no buffer, no thread of it or of a child runs after this.
     """
-    if sys.platform != "win32" and _leads_group(os.getpid()):
+    if sys.platform != "win32" and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
 
 
-def _leads_group(pid: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    try:
-        return os.getpgid(pid) == pid
-    except ProcessLookupError:
-        return False
+def _kill_group(leader: int) -> None:
+    if sys.platform != "win32":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def _kill_each(processes: Sequence[ProcessStat]) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if still_runs(process):
+                os.kill(process.pid, _SIGKILL)
 
 
 class _PdeathSignal:
@@ -117,70 +195,3 @@ class _PdeathSignal:
         self._prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
         if os.getppid() != self._parent:  # it died before the line above took effect
             os._exit(1)
-
-
-class BasicLimitInformation(ctypes.Structure):
-    """`JOBOBJECT_BASIC_LIMIT_INFORMATION` of winnt.h; widths are exact on every 64-bit system."""
-
-    _fields_ = (
-        ("PerProcessUserTimeLimit", ctypes.c_int64),
-        ("PerJobUserTimeLimit", ctypes.c_int64),
-        ("LimitFlags", ctypes.c_uint32),
-        ("MinimumWorkingSetSize", ctypes.c_size_t),
-        ("MaximumWorkingSetSize", ctypes.c_size_t),
-        ("ActiveProcessLimit", ctypes.c_uint32),
-        ("Affinity", ctypes.c_size_t),
-        ("PriorityClass", ctypes.c_uint32),
-        ("SchedulingClass", ctypes.c_uint32),
-    )
-
-
-class IoCounters(ctypes.Structure):
-    """`IO_COUNTERS` of winnt.h."""
-
-    _fields_ = (
-        ("ReadOperationCount", ctypes.c_uint64),
-        ("WriteOperationCount", ctypes.c_uint64),
-        ("OtherOperationCount", ctypes.c_uint64),
-        ("ReadTransferCount", ctypes.c_uint64),
-        ("WriteTransferCount", ctypes.c_uint64),
-        ("OtherTransferCount", ctypes.c_uint64),
-    )
-
-
-class ExtendedLimitInformation(ctypes.Structure):
-    """`JOBOBJECT_EXTENDED_LIMIT_INFORMATION` of winnt.h."""
-
-    _fields_ = (
-        ("BasicLimitInformation", BasicLimitInformation),
-        ("IoInfo", IoCounters),
-        ("ProcessMemoryLimit", ctypes.c_size_t),
-        ("JobMemoryLimit", ctypes.c_size_t),
-        ("PeakProcessMemoryUsed", ctypes.c_size_t),
-        ("PeakJobMemoryUsed", ctypes.c_size_t),
-    )
-
-
-def _kill_on_close(process: subprocess.Popen[bytes]) -> None:
-    """Put the child, and what it will start, into a job that ends with this process.
-
-    The job's handle is never closed by us: Windows closes it when this process ends, however that
-    happens, and the job's processes with it. A system that refuses leaves the child to its stdin.
-    """
-    if sys.platform != "win32":
-        return
-    kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel32.CreateJobObjectW.restype = ctypes.c_void_p
-    kernel32.CreateJobObjectW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p)
-    kernel32.SetInformationJobObject.argtypes = (
-        ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32,
-    )  # fmt: skip
-    kernel32.AssignProcessToJobObject.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    limits = ExtendedLimitInformation()
-    limits.BasicLimitInformation.LimitFlags = _JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-    job = kernel32.CreateJobObjectW(None, None)
-    kernel32.SetInformationJobObject(
-        job, _JOB_OBJECT_EXTENDED_LIMIT_INFORMATION, ctypes.byref(limits), ctypes.sizeof(limits)
-    )
-    if not kernel32.AssignProcessToJobObject(job, int(process._handle)):  # type: ignore[attr-defined, unused-ignore]  # Popen's own, not in the stubs
-        sys.stderr.write(f"no job object for child {process.pid}: {ctypes.get_last_error()}\n")

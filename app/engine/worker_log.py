@@ -7,6 +7,9 @@ from collections import deque
 from pathlib import Path
 from typing import IO, Final
 
+from app.engine.plain_text import plain
+from app.paths import logs_folder
+
 TAIL_LINES: Final = 2000
 FILE_LIMIT_BYTES: Final = 4 * 1024**2
 FILES_KEPT: Final = 10
@@ -19,14 +22,19 @@ class WorkerLog:
     A file that cannot be written (disk full, read-only folder) costs the file, never the engine.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Open a new `engine-*.log` in `folder` and delete the oldest beyond `FILES_KEPT`."""
+    def __init__(self, folder: Path | None = None) -> None:
+        """Open a new `engine-*.log` in `folder` and delete the oldest beyond `FILES_KEPT`.
+
+        Args:
+            folder: None for the program's own.
+        """
         self._lock = threading.Lock()
         self._lines: deque[str] = deque(maxlen=TAIL_LINES)
         self._written_bytes = 0
         self._file: IO[bytes] | None = None
         self.path: Path | None = None
         try:
+            folder = logs_folder() if folder is None else folder
             _prune(folder)
             self._open(folder)
         except OSError:
@@ -39,11 +47,16 @@ class WorkerLog:
             return tuple(self._lines)
 
     def add(self, line: str) -> None:
-        """Keep one line."""
-        shortened = line.rstrip("\r\n")[:LINE_LIMIT_CHARACTERS]
+        """Keep one line, without what would steer a terminal."""
+        shortened = plain(line[:LINE_LIMIT_CHARACTERS]).rstrip()
         with self._lock:
             self._lines.append(shortened)
             self._write(f"{shortened}\n".encode(errors="replace"))
+
+    def add_text(self, text: str) -> None:
+        """Keep several lines."""
+        for line in text.splitlines():
+            self.add(line)
 
     def close(self) -> None:
         """Close the file; the lines stay readable."""

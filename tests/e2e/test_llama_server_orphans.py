@@ -34,14 +34,20 @@ for event in engine.generate((ChatMessage("user", "hi"),), SamplingOptions()):
 """
 
 
+WRAPPER = """#!/bin/sh
+# as packagers write them: a child of the shell, not in its place
+"$(dirname "$0")/real/llama-server" "$@"
+"""
+
+
 class Program:
     """A program with an engine, in a process of its own."""
 
-    def __init__(self, pack: FakePack) -> None:
+    def __init__(self, pack: FakePack, folder: Path | None = None) -> None:
         self.pack = pack
         root = Path(__file__).resolve().parents[2]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(pack.folder)],
+            [sys.executable, "-c", PROGRAM, str(folder or pack.folder)],
             cwd=root,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -65,9 +71,12 @@ class Program:
 
     @property
     def worker_pid(self) -> int:
-        parent = _stat_field(self.server_pid, 1)
-        assert parent is not None
-        return int(parent)
+        """The program's child; a wrapper script may stand between it and the server."""
+        pid = self.server_pid
+        while (parent := _stat_field(pid, 1)) != str(self.process.pid):
+            assert parent is not None
+            pid = int(parent)
+        return pid
 
 
 def _stat_field(pid: int, index: int) -> str | None:
@@ -123,3 +132,30 @@ def test_killing_the_worker_leaves_no_engine(answering: Program) -> None:
     os.kill(answering.worker_pid, signal.Signals["SIGKILL"])
     _wait_for(lambda: _is_gone(server), GONE_SECONDS)
     assert answering.process.wait(10) == 0  # the answer ended with a finding, not with a traceback
+
+
+@pytest.fixture
+def wrapped(tmp_path: Path) -> Iterator[Program]:
+    """As `answering`, through a wrapper script that does not replace itself."""
+    real = make_fake_pack(tmp_path / "pack" / "real", [{"answers": [{"chunks": ["hang"]}]}])
+    script = tmp_path / "pack" / "llama-server"
+    script.write_text(WRAPPER)
+    script.chmod(0o755)
+    with Program(real, script.parent) as program:
+        program.wait_until_loaded()
+        _wait_for((real.folder / "request.json").exists, START_SECONDS)
+        yield program
+
+
+def test_killing_the_worker_leaves_no_engine_behind_a_wrapper_script(wrapped: Program) -> None:
+    server, worker = wrapped.server_pid, wrapped.worker_pid
+    assert _stat_field(server, 1) != str(worker)
+    os.kill(worker, signal.Signals["SIGKILL"])
+    _wait_for(lambda: _is_gone(server), GONE_SECONDS)
+    assert wrapped.process.wait(10) == 0
+
+
+def test_killing_the_program_leaves_no_engine_behind_a_wrapper_script(wrapped: Program) -> None:
+    server, worker = wrapped.server_pid, wrapped.worker_pid
+    wrapped.process.kill()
+    _wait_for(lambda: _is_gone(server) and _is_gone(worker), GONE_SECONDS)

@@ -4,19 +4,19 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from app.engine.process import (
+from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
+from app.engine.windows_job import (
+    AccountingInformation,
     BasicLimitInformation,
-    ChildStreams,
     ExtendedLimitInformation,
     IoCounters,
-    end_child,
-    kill_child,
-    start_child,
 )
 from tests.session_recorder import gone_within
 
@@ -25,7 +25,7 @@ SIGKILL = 9
 SLEEP = "import time; time.sleep(600)"
 
 
-def python(code: str, streams: ChildStreams = SILENT, **choices: bool) -> subprocess.Popen[bytes]:
+def python(code: str, streams: ChildStreams = SILENT, **choices: bool) -> ChildProcess:
     die_with_parent = choices.get("die_with_parent", False)
     return start_child(
         [sys.executable, "-c", code], env=os.environ, streams=streams, die_with_parent=die_with_parent
@@ -36,6 +36,7 @@ def test_the_job_structures_are_as_wide_as_winnt_h_says() -> None:
     assert ctypes.sizeof(BasicLimitInformation) == 64
     assert ctypes.sizeof(IoCounters) == 48
     assert ctypes.sizeof(ExtendedLimitInformation) == 144
+    assert ctypes.sizeof(AccountingInformation) == 96
     assert BasicLimitInformation.LimitFlags.offset == 16
     assert ExtendedLimitInformation.ProcessMemoryLimit.offset == 112
 
@@ -68,9 +69,72 @@ def test_killing_a_worker_kills_its_group() -> None:
     assert worker.stdout is not None
     with worker.stdout as out:
         grandchild = int(out.readline())
-    kill_child(worker)
+    worker.kill_all()
     assert worker.wait() == -SIGKILL
     assert gone_within([grandchild], 5.0)
+
+
+FAMILY = (
+    "import subprocess, sys, time; "
+    f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); "
+    "print(child.pid, flush=True); "
+)
+"""A program that starts another one, as a wrapper script without `exec` does."""
+
+
+def start_family(rest: str, **choices: bool) -> tuple[ChildProcess, int]:
+    parent = python(FAMILY + rest, ChildStreams(subprocess.DEVNULL, subprocess.PIPE, None), **choices)
+    assert parent.stdout is not None
+    with parent.stdout as out:
+        return parent, int(out.readline())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+@pytest.mark.parametrize("rest", ["", "os = __import__('os'); os.kill(os.getpid(), 9)"])
+def test_whatever_ends_a_leader_ends_its_group(rest: str) -> None:
+    leader, child = start_family(rest)
+    leader.wait(10)
+    assert gone_within([child], 5.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_looking_whether_a_leader_lives_ends_the_group_of_a_dead_one() -> None:
+    leader, child = start_family("")
+    deadline = time.monotonic() + 10
+    while leader.poll() is None:
+        assert time.monotonic() < deadline
+    assert gone_within([child], 5.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_two_who_wait_for_a_leader_get_the_same_code() -> None:
+    leader = python("import sys, time; time.sleep(0.3); sys.exit(7)")
+    codes: list[int] = []
+    waiting = [threading.Thread(target=lambda: codes.append(leader.wait())) for _ in range(4)]
+    for thread in waiting:
+        thread.start()
+    for thread in waiting:
+        thread.join(10)
+    assert codes == [7] * 4
+    assert leader.poll() == 7
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_waiting_for_a_leader_has_a_limit() -> None:
+    leader = python(SLEEP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        leader.wait(0.05)
+    end_child(leader)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who started whom comes from /proc")
+def test_ending_a_wrapper_ends_what_it_started_and_nothing_else() -> None:
+    other = python(SLEEP, die_with_parent=True)
+    wrapper, child = start_family("time.sleep(600)", die_with_parent=True)
+    end_child(wrapper)
+    assert gone_within([child], 5.0)
+    assert other.poll() is None
+    end_child(other)
 
 
 def test_a_missing_program_is_an_os_error(tmp_path: Path) -> None:

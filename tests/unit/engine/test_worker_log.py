@@ -39,6 +39,23 @@ def test_old_logs_are_deleted(tmp_path: Path) -> None:
     assert f"engine-{FILES_KEPT + 4}.log" in names
 
 
+def test_without_a_logs_folder_there_is_still_a_log(data_home: Path) -> None:
+    data_home.mkdir()
+    (data_home / "logs").touch()
+    log = WorkerLog()
+    log.add("still here")
+    assert (log.tail, log.path) == (("still here",), None)
+
+
+def test_a_line_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    log = WorkerLog(tmp_path)
+    log.add("\x1b[31mred\x1b[0m\tand\x07 魔匣\r\n")
+    log.close()
+    assert log.tail == ("red and 魔匣",)
+    assert log.path is not None
+    assert log.path.read_text(encoding="utf-8") == "red and 魔匣\n"
+
+
 def test_a_folder_that_is_not_there_costs_only_the_file(tmp_path: Path) -> None:
     log = WorkerLog(tmp_path / "no such folder")
     log.add("still here")

@@ -1,6 +1,7 @@
 """What an executable says of itself, old and new."""
 
 import contextlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from app.engine.llama_server_capabilities import (
     Capabilities,
     HelpError,
+    ask,
     parse_devices,
     parse_help,
     parse_version,
@@ -19,6 +21,33 @@ from app.engine.llama_server_capabilities import (
 )
 from app.findings import FindingCode, FindingError
 from tests.fake_pack import HELP, make_fake_pack
+from tests.session_recorder import gone_within
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX script")
+def test_a_question_without_an_answer_ends_and_leaves_nothing_running(tmp_path: Path) -> None:
+    script, started = tmp_path / "llama-server", tmp_path / "started"
+    script.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > '{started}'\nwait\n")
+    script.chmod(0o755)
+    with pytest.raises(FindingError) as caught:
+        ask(script, ("--version",), limit_seconds=1.0)
+    assert caught.value.finding.code is FindingCode.ENGINE_TIMED_OUT
+    assert caught.value.finding.values == {"seconds": 1.0, "during": "start"}
+    assert gone_within([int(started.read_text())], 5.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX script")
+def test_what_an_answered_question_left_running_ends(tmp_path: Path) -> None:
+    script = tmp_path / "llama-server"
+    script.write_text("#!/bin/sh\nsleep 1000 &\necho version: $!\n")
+    script.chmod(0o755)
+    assert gone_within([int(read_version(script))], 5.0)
+
+
+def test_a_version_and_a_device_cannot_steer_a_terminal() -> None:
+    assert parse_version("version: 1\x1b[2J.2\x07\n") == "1.2"
+    (device,) = parse_devices("  GPU0: a\x1b[1m card (10 MiB, 5 MiB free)\n")
+    assert device.description == "a card"
 
 
 def test_every_spelling_of_a_switch_is_known() -> None:
