@@ -18,13 +18,21 @@ from app.engine.protocol import (
     PromptProgress,
     Token,
 )  # fmt: skip
-from app.engine.session import EngineSession, SessionEvent, SessionState, StateChanged
+from app.engine.session import (
+    EngineSession,
+    SessionEvent,
+    SessionLimits,
+    SessionState,
+    SessionStateError,
+    StateChanged,
+)
 from app.engine.spec import EngineSpec
-from app.findings import FindingError
+from app.findings import Finding, FindingError
 from app.options import EngineOptions, SamplingOptions
 
 AnswerEvent = PromptProgress | Token | Finished | Failed
 
+_NO_REQUEST = 0
 _POLL_SECONDS = 0.2
 """Waiting in slices lets Ctrl-C through on Windows."""
 
@@ -32,10 +40,11 @@ _POLL_SECONDS = 0.2
 class BlockingEngine:
     """One engine, one caller's thread. Leaving the `with` block ends its processes."""
 
-    def __init__(self, spec: EngineSpec) -> None:
+    def __init__(self, spec: EngineSpec, limits: SessionLimits | None = None) -> None:
         """Prepare; nothing is started."""
         self._events: queue.SimpleQueue[SessionEvent] = queue.SimpleQueue()
-        self._session = EngineSession(spec, self._events.put)
+        self._session = EngineSession(spec, self._events.put, limits=limits)
+        self._last_finding: Finding | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -94,9 +103,14 @@ class BlockingEngine:
     def generate(self, messages: Sequence[ChatMessage], sampling: SamplingOptions) -> Iterator[AnswerEvent]:
         """Yield the answer as it comes; `Finished` or `Failed` is the last.
 
-        A caller that stops early, also by Ctrl-C, cancels the answer; the engine is ready again then.
+        A caller that stops early, also by Ctrl-C, cancels the answer; the engine is ready again then,
+        or gone if it did not stop: the next answer fails with the reason.
         """
-        self._session.generate(messages, sampling)
+        try:
+            self._session.generate(messages, sampling)
+        except SessionStateError:
+            yield Failed(self._why_it_is_gone(), _NO_REQUEST)
+            return
         last: Finished | Failed | None = None
         events = self._until_settled()
         try:
@@ -128,10 +142,27 @@ class BlockingEngine:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
+            self._note(event)
             if not isinstance(event, StateChanged):
                 yield event
             elif event.state in _SETTLED:
                 return
+
+    def _why_it_is_gone(self) -> Finding:
+        """Return why no model is loaded any more.
+
+        Raises:
+            SessionStateError: none ever was.
+        """
+        while not self._events.empty():
+            self._note(self._events.get())
+        if self._last_finding is None:
+            raise SessionStateError("generate before load")
+        return self._last_finding
+
+    def _note(self, event: SessionEvent) -> None:
+        if isinstance(event, StateChanged) and event.finding is not None:
+            self._last_finding = event.finding
 
     def _drain(self) -> None:
         for _ in self._until_settled():

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from app.engine.plain_text import plain
 from app.engine.protocol import BufferUse
 from app.findings import Finding, FindingCode, error
 
@@ -42,6 +43,13 @@ _ONLY_A_HINT: Final = re.compile(r"pinned memory")
 
 _ASSERT: Final = re.compile(
     r"GGML_ASSERT\(|GGML_ABORT|\.(?:c|cc|cpp|cu|cuh|h|hpp|m):\d{1,6}: |Assertion .{1,300} failed"
+)
+_RPC_BROKEN: Final = re.compile(
+    r"ggml-rpc\.cpp:\d{1,6}: (?!GGML_ASSERT)|Remote RPC server crashed"
+    r"|RPC (?:handshake failed|server version mismatch)"
+)
+_RPC_SERVER: Final = re.compile(
+    r"(?:Failed to connect to|RPC handshake failed for) (?P<server>[^\s:]{1,253}:\d{1,5})"
 )
 _PATH_SEPARATOR: Final = re.compile(r"[/\\]")
 _LIBRARY: Final = (
@@ -91,16 +99,21 @@ def read_buffers(lines: Iterable[str]) -> tuple[BufferUse, ...]:
     )
 
 
-def explain_exit(return_code: int, lines: Sequence[str], during: str) -> Finding:
+def explain_exit(
+    return_code: int, lines: Sequence[str], during: str, rpc_servers: Sequence[str] = ()
+) -> Finding:
     """Return why an engine process ended when nobody asked it to.
+
+    One that ends in good order while it answers was told to, by a signal it handles itself.
 
     Args:
         return_code: As `subprocess` gives it: negative for a signal; Windows codes signed or not;
             128 + signal where a shell stood between.
         lines: The end of its log.
         during: What it was doing: `start`, `load`, `check`, `idle` or `generate`.
+        rpc_servers: Those it was told to use; one it names itself is the one.
     """
-    recent = lines[-_LINES_THAT_MATTER:]
+    recent = _recent(lines)
     code = return_code & 0xFFFFFFFF
     if library := _missing_library(recent):
         return error(FindingCode.ENGINE_MISSING_LIBRARY, library=library, exit_code=return_code)
@@ -113,9 +126,12 @@ def explain_exit(return_code: int, lines: Sequence[str], during: str) -> Finding
     name = _WINDOWS_CODES.get(code) or _signal_name(return_code)
     if name == "SIGILL" or code == _WINDOWS_ILLEGAL_INSTRUCTION:
         return error(FindingCode.CPU_INSTRUCTIONS_MISSING, exit_code=return_code)
+    if name != "SIGKILL" and (broken := _broken_rpc(recent, rpc_servers)):
+        return broken
     if name != "SIGKILL" and (line := _last_assert(recent)):
         return error(FindingCode.ENGINE_ASSERT, line=line, during=during, exit_code=return_code)
-    if name in ("SIGKILL", "SIGTERM") or code == _WINDOWS_STOPPED:
+    was_told = return_code == 0 and during in ("generate", "idle")
+    if was_told or name in ("SIGKILL", "SIGTERM") or code == _WINDOWS_STOPPED:
         return error(FindingCode.ENGINE_KILLED, during=during, exit_code=return_code)
     if name is None and during in ("load", "check") and (reason := _telling_line(recent)):
         return error(FindingCode.ENGINE_REJECTS_MODEL, reason=reason)
@@ -127,10 +143,24 @@ def explain_exit(return_code: int, lines: Sequence[str], during: str) -> Finding
 
 def explain_load_failure(lines: Sequence[str]) -> Finding:
     """Return why an engine that still lives refused a model: too little memory, or its own words."""
-    recent = lines[-_LINES_THAT_MATTER:]
+    recent = _recent(lines)
     return _memory_shortage(recent) or error(
         FindingCode.ENGINE_REJECTS_MODEL, reason=_telling_line(recent) or _last_assert(recent)
     )
+
+
+def _recent(lines: Sequence[str]) -> list[str]:
+    return [plain(line) for line in lines[-_LINES_THAT_MATTER:]]
+
+
+def _broken_rpc(lines: Sequence[str], servers: Sequence[str]) -> Finding | None:
+    """Return the finding for an engine that gave up a server; its first word on it tells most."""
+    said = [line for line in lines if _RPC_BROKEN.search(line)]
+    if not said:
+        return None
+    named = next((match["server"] for line in said if (match := _RPC_SERVER.search(line))), None)
+    server = named or ", ".join(servers) or None
+    return error(FindingCode.RPC_UNREACHABLE, server=server, detail=_without_folder(said[0]))
 
 
 def _memory_shortage(lines: Sequence[str]) -> Finding | None:
@@ -177,10 +207,14 @@ def _missing_library(lines: Iterable[str]) -> str | None:
 def _last_assert(lines: Sequence[str]) -> str | None:
     for line in reversed(lines):
         if _ASSERT.search(line):
-            text = _LOG_STAMP.sub("", line).strip()
-            head, _, rest = text.partition(" ")
-            return f"{_PATH_SEPARATOR.split(head)[-1]} {rest}".strip()
+            return _without_folder(line)
     return None
+
+
+def _without_folder(line: str) -> str:
+    """Return a line without its stamp and the folder of the source file it begins with."""
+    head, _, rest = _LOG_STAMP.sub("", line).strip().partition(" ")
+    return f"{_PATH_SEPARATOR.split(head)[-1]} {rest}".strip()
 
 
 def _telling_line(lines: Sequence[str]) -> str | None:

@@ -1,8 +1,10 @@
 """The engine as the command line uses it."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.engine.blocking import BlockingEngine
@@ -60,6 +62,18 @@ def test_a_crash_is_the_last_event_and_the_words_before_it_came(engine: Blocking
     assert "".join(word.text for word in words if isinstance(word, Token)) == "half said"
     assert isinstance(last, Failed)
     engine.load(MODEL, ON_CPU)
+
+
+def test_an_engine_that_died_between_two_answers_says_so(engine: BlockingEngine) -> None:
+    engine.load(MODEL, ON_CPU)
+    assert isinstance(ask(engine, "one")[-1], Finished)
+    (worker,) = psutil.Process().children()
+    worker.kill()
+    psutil.wait_procs([worker], timeout=5)
+    deadline = time.monotonic() + 10
+    while not isinstance(last := ask(engine, "two")[-1], Failed):  # until the session has heard
+        assert time.monotonic() < deadline
+    assert last.finding.code in (FindingCode.ENGINE_KILLED, FindingCode.ENGINE_DIED)
 
 
 def test_a_reader_that_stops_early_leaves_a_ready_engine(engine: BlockingEngine) -> None:

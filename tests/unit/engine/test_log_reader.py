@@ -137,7 +137,7 @@ def test_pinned_memory_that_is_refused_stops_nothing() -> None:
         (137, FindingCode.ENGINE_KILLED),
         (-15, FindingCode.ENGINE_KILLED),
         (-11, FindingCode.ENGINE_DIED),
-        (0, FindingCode.ENGINE_DIED),
+        (0, FindingCode.ENGINE_KILLED),
     ],
 )
 def test_an_exit_code_without_a_log_has_a_cause(return_code: int, code: FindingCode) -> None:
@@ -160,6 +160,62 @@ def test_a_crash_carries_its_name(return_code: int, name: str | None) -> None:
     assert finding.code is FindingCode.ENGINE_DIED
     assert finding.values["signal"] == name
     assert finding.values["last_line"] == "decoding"
+
+
+RPC_CRASHED = (
+    "/src/ggml/src/ggml-rpc/ggml-rpc.cpp:354: Remote RPC server crashed or returned malformed response"
+)
+RPC_OTHER_VERSION = [
+    "RPC server version mismatch: 4.0.0",
+    "C:\\src\\ggml-rpc.cpp:550: RPC handshake failed for 10.0.0.9:50052",
+]
+
+
+@pytest.mark.parametrize("during", ["load", "generate"])
+@pytest.mark.parametrize(
+    ("lines", "server", "detail"),
+    [
+        ([RPC_CRASHED, ""], "a:1, b:2", RPC_CRASHED.rpartition("/")[2]),
+        (RPC_OTHER_VERSION, "10.0.0.9:50052", RPC_OTHER_VERSION[0]),
+        (
+            ["/x/ggml-rpc.cpp:547: Failed to connect to 10.0.0.9:50052"],
+            "10.0.0.9:50052",
+            "ggml-rpc.cpp:547: Failed to connect to 10.0.0.9:50052",
+        ),
+    ],
+)
+def test_an_engine_that_lost_an_rpc_server_names_it(
+    lines: list[str], server: str, detail: str, during: str
+) -> None:
+    finding = explain_exit(-6, lines, during, ("a:1", "b:2"))
+    assert finding.code is FindingCode.RPC_UNREACHABLE
+    assert finding.values == {"server": server, "detail": detail}
+
+
+def test_a_failed_check_inside_the_rpc_code_is_still_a_failed_check() -> None:
+    line = "/src/ggml-rpc.cpp:620: GGML_ASSERT(status == GGML_STATUS_SUCCESS) failed"
+    assert explain_exit(-6, [line], "generate", ("a:1",)).code is FindingCode.ENGINE_ASSERT
+
+
+@pytest.mark.parametrize(
+    ("during", "code"),
+    [
+        ("generate", FindingCode.ENGINE_KILLED),
+        ("idle", FindingCode.ENGINE_KILLED),
+        ("load", FindingCode.ENGINE_DIED),
+    ],
+)
+def test_an_end_in_good_order_that_nobody_here_asked_for_came_from_outside(
+    during: str, code: FindingCode
+) -> None:
+    assert explain_exit(0, ["cleaning up before exit..."], during).code is code
+
+
+def test_a_quoted_line_cannot_steer_a_terminal() -> None:
+    lines = ["\x1b[31mthe file is\x07 invalid\x1b[0m"]
+    assert explain_exit(1, lines, "load").values["reason"] == "the file is invalid"
+    assert explain_load_failure(lines).values["reason"] == "the file is invalid"
+    assert explain_exit(-11, lines, "generate").values["last_line"] == "the file is invalid"
 
 
 def test_a_kill_after_memory_ran_short_is_out_of_ram() -> None:

@@ -1,0 +1,94 @@
+"""Ends waits that would have no end: a deadline, or a limit on being silent and idle."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from app.engine.activity import Activity, was_busy
+
+_LOOKS_PER_LIMIT: Final = 4
+
+ReadActivity = Callable[[], Activity | None]
+
+
+class Watchdog:
+    """Watches one thing at a time. Everything here is called with the owner's lock held."""
+
+    def __init__(self, lock: threading.RLock) -> None:  # type: ignore[valid-type, unused-ignore]  # a function before 3.13
+        """Watch nothing yet.
+
+        Args:
+            lock: Held while what is due is called, so that it never comes after `stop`.
+        """
+        self._lock = lock
+        self._timer: threading.Timer | None = None
+        self._heard_at = 0.0
+
+    def after(self, seconds: float, then: Callable[[], None]) -> None:
+        """Call `then` after so many seconds, whatever is heard; what was watched before is forgotten."""
+        self.stop()
+        self._start(seconds, then)
+
+    def on_silence(self, seconds: float, read_activity: ReadActivity, then: Callable[[], None]) -> None:
+        """Call `then` once nothing was heard for so long, and nothing was done either.
+
+        A busy engine may be silent for as long as it needs: a batch of a model that is read from the
+        disk takes minutes. Where nobody can tell whether it is busy, it counts as busy.
+        """
+        self.stop()
+        self.heard()
+        self._look_later(_Silence(seconds, read_activity, then))
+
+    def heard(self) -> None:
+        """Note a sign of life."""
+        self._heard_at = time.monotonic()
+
+    def stop(self) -> None:
+        """Watch nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start(self, seconds: float, then: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, lambda: self._run(timer, then))
+        timer.daemon = True
+        self._timer = timer
+        timer.start()
+
+    def _run(self, timer: threading.Timer, then: Callable[[], None]) -> None:
+        with self._lock:
+            if timer is self._timer:
+                then()
+
+    def _look_later(self, silence: "_Silence") -> None:
+        self._start(silence.seconds / _LOOKS_PER_LIMIT, partial(self._look, silence))
+
+    def _look(self, silence: "_Silence") -> None:
+        now = time.monotonic()
+        if silence.was_busy(now, is_silent=now - self._heard_at >= silence.seconds / _LOOKS_PER_LIMIT):
+            self._heard_at = now
+        if now - self._heard_at >= silence.seconds:
+            silence.then()
+        else:
+            self._look_later(silence)
+
+
+class _Silence:
+    """One limit on silence, and what the engine had done at the last look."""
+
+    def __init__(self, seconds: float, read_activity: ReadActivity, then: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self.then = then
+        self._read_activity = read_activity
+        self._before: Activity | None = None
+        self._looked_at = 0.0
+
+    def was_busy(self, now: float, *, is_silent: bool) -> bool:
+        """Say whether the engine did something since the last look; only asked while it is silent."""
+        before, looked_at = self._before, self._looked_at
+        self._before, self._looked_at = (self._read_activity() if is_silent else None), now
+        if not is_silent or before is None:
+            return is_silent and self._before is None  # nobody can tell
+        return self._before is None or was_busy(before, self._before, now - looked_at)
