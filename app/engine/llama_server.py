@@ -1,5 +1,6 @@
 """A llama-server executable -> `Backend`: started per model, fed over HTTP, judged by its own log."""
 
+import os
 import re
 import sys
 import time
@@ -47,7 +48,6 @@ PORT_ATTEMPTS: Final = 3
 _HTTP_OK: Final = 200
 _HTTP_LOADING: Final = 503
 _PORT_TAKEN: Final = re.compile(r"couldn't bind|address already in use", re.IGNORECASE)
-_RPC_BROKEN: Final = re.compile(r"Remote RPC server crashed|Failed to connect to \S+:\d+")
 _NEEDS_FLASH_ATTENTION: Final = re.compile(r"V cache.*requires flash[_ ]attn", re.IGNORECASE)
 
 
@@ -91,6 +91,7 @@ class LlamaServerBackend:
         self._limits = limits or Limits()
         self._on_line = on_line or _to_stderr
         self._child: ServerChild | None = None
+        self._rpc_servers: tuple[str, ...] = ()
 
     def hello(self) -> Hello:
         """Ask the executable for version and devices; RPC servers are no part of this."""
@@ -102,6 +103,7 @@ class LlamaServerBackend:
         self.close()
         emit(LoadProgress("starting"))
         reachable, notes = _with_checked_rpc(command.options)
+        self._rpc_servers = reachable.rpc_servers
         options, changes = without_impossible_kv(reachable)
         findings = (*notes, *changes)
         try:
@@ -121,7 +123,7 @@ class LlamaServerBackend:
         if self._child is None:
             values = {"engine": ENGINE_NAME, "detail": "Generate before LoadModel"}
             raise FindingError(error(FindingCode.ENGINE_START_FAILED, **values))
-        return answer(self._child, command, emit, is_cancelled)
+        return answer(self._child, command, emit, is_cancelled, self._rpc_servers)
 
     def close(self) -> None:
         """End the server."""
@@ -189,7 +191,8 @@ class LlamaServerBackend:
         """Make sure that what answered is our child: it knows the key, and it has our model."""
         props = self._ask(child, "/props")
         said = props.get("model_path") if isinstance(props, dict) else None
-        if props is None or child.wait(0) is not None or (said and Path(said) != Path(path).absolute()):
+        is_other = isinstance(said, str) and said != "" and _as_told(said) != _as_told(path)
+        if props is None or child.wait(0) is not None or is_other:
             raise _PortTakenError
 
     def _ask(self, child: ServerChild, question: str) -> Any:
@@ -217,10 +220,7 @@ def _load_failure(exit_code: int, lines: Sequence[str], options: EngineOptions) 
         return _PortTakenError()
     if has_quantised_v(options) and any(_NEEDS_FLASH_ATTENTION.search(line) for line in lines):
         return _FlashAttentionMissingError()
-    if options.rpc_servers and (line := next((x for x in lines if _RPC_BROKEN.search(x)), None)):
-        server = ", ".join(options.rpc_servers)
-        return FindingError(error(FindingCode.RPC_UNREACHABLE, server=server, detail=line))
-    return FindingError(explain_exit(exit_code, lines, "load"))
+    return FindingError(explain_exit(exit_code, lines, "load", options.rpc_servers))
 
 
 def _with_checked_rpc(options: EngineOptions) -> tuple[EngineOptions, tuple[Finding, ...]]:
@@ -230,6 +230,12 @@ def _with_checked_rpc(options: EngineOptions) -> tuple[EngineOptions, tuple[Find
         check_reachable(server, address)
     endpoints = tuple(address.endpoint for address in servers.values())
     return replace(options, rpc_servers=endpoints), unencrypted_notes(servers)
+
+
+def _as_told(path: str) -> Path:
+    """Return a path as JSON tells it: bytes that are no UTF-8 are replaced, by each server in its own way."""
+    text = os.fsencode(Path(path).absolute()).decode("utf-8", "replace")
+    return Path(text.replace("\ufffd", ""))
 
 
 def _to_stderr(line: str) -> None:

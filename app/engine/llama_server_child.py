@@ -14,10 +14,12 @@ from typing import IO, Final
 
 from app.engine.environment import engine_environment
 from app.engine.llama_server_http import HOST, ServerAddress
+from app.engine.llama_server_key import KeyFile
 from app.engine.process import ChildStreams, end_child, start_child
-from app.files import storage_finding
 from app.findings import FindingCode, FindingError, error
-from app.paths import data_folder
+
+_ENDING: Final = "cleaning up before exit"
+"""What a server logs once it was told to end: then it may take 30 s to give up its connections (b10434)."""
 
 LINES_KEPT: Final = 4000
 """A load at verbosity 4 writes some 250 lines, more for metadata-rich models."""
@@ -40,7 +42,11 @@ ArgumentsFor = Callable[[int, str], Sequence[str]]
 
 
 class ServerChild:
-    """A llama-server process. `lines`, `phase` and `seconds_silent` may be read from any thread."""
+    """A llama-server process. `lines`, `phase` and `seconds_silent` may be read from any thread.
+
+    Attributes:
+        is_ending: It said that it was told to end.
+    """
 
     def __init__(self, executable: Path, arguments_for: ArgumentsFor, on_line: Callable[[str], None]) -> None:
         """Start it. Call from a thread that lives as long as the process (parent-death signal).
@@ -52,26 +58,25 @@ class ServerChild:
             FindingError: it cannot be started.
         """
         self.phase = "starting"
+        self.is_ending = False
         self._on_line = on_line
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self._lock = threading.Lock()
         self._last_line_at = time.monotonic()
         self.address = ServerAddress(_free_port(), secrets.token_hex(_KEY_BYTES))
-        folder = _run_folder()
-        # relative, so ASCII whatever the user is called: Windows engines open it through the code page
-        self._key_file = folder / f"key-{secrets.token_hex(8)}"
-        _write_privately(self._key_file, self.address.key)
-        argv = [str(executable), *arguments_for(self.address.port, self._key_file.name)]
+        # named relatively, so in ASCII whatever the user is called: Windows engines use the code page
+        self._key_file = KeyFile(self.address.key)
+        argv = [str(executable), *arguments_for(self.address.port, self._key_file.path.name)]
         try:
             self._process = start_child(
                 argv,
                 env=engine_environment(os.environ),
                 streams=ChildStreams(stdout=subprocess.PIPE, stderr=subprocess.STDOUT),
                 die_with_parent=True,
-                cwd=folder,
+                cwd=self._key_file.path.parent,
             )
         except OSError as reason:
-            self.forget_key_file()
+            self._key_file.forget()
             raise FindingError(
                 error(FindingCode.ENGINE_START_FAILED, engine=executable.parent.name, detail=str(reason))
             ) from reason
@@ -111,15 +116,14 @@ class ServerChild:
 
     def forget_key_file(self) -> None:
         """Delete the file with the key: the server has read it once it listens."""
-        # Windows: a virus scanner may hold it for a moment; `stop` tries again
-        with contextlib.suppress(OSError):
-            self._key_file.unlink(missing_ok=True)
+        self._key_file.forget()
 
-    def stop(self) -> None:
-        """End it, by force if need be; it is gone when this returns."""
-        end_child(self._process, _END_SECONDS)
+    def stop(self) -> int:
+        """End it, by force if need be; it is gone when this returns. Returns its exit code."""
+        exit_code = end_child(self._process, _END_SECONDS)
         self._reader.join(_END_SECONDS)
-        self.forget_key_file()
+        self._key_file.forget()
+        return exit_code
 
     def _read_log(self) -> None:
         stream = self._process.stdout
@@ -131,6 +135,7 @@ class ServerChild:
 
     def _take(self, line: str) -> None:
         self._last_line_at = time.monotonic()
+        self.is_ending = self.is_ending or _ENDING in line
         self.phase = next((phase for text, phase in PHASES if text in line), self.phase)
         with self._lock:
             self._lines.append(line)
@@ -155,18 +160,3 @@ def _free_port() -> int:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _run_folder() -> Path:
-    folder = data_folder() / "run"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def _write_privately(file: Path, text: str) -> None:
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as stream:
-            stream.write(f"{text}\n")
-    except OSError as reason:
-        raise FindingError(storage_finding(reason, file)) from reason

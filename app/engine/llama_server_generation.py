@@ -1,5 +1,6 @@
 """One answer of a llama-server: the request, its stream as events, and why it may fail."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from app.engine.backend import Emit, IsCancelled
@@ -18,16 +19,27 @@ _CONTEXT_EXCEEDED: Final = "exceed_context_size_error"
 _TEMPLATE_WORDS: Final = ("template", "jinja")
 
 
-def answer(child: ServerChild, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
+def answer(
+    child: ServerChild,
+    command: Generate,
+    emit: Emit,
+    is_cancelled: IsCancelled,
+    rpc_servers: Sequence[str] = (),
+) -> Finished:
     """Ask for an answer and send it on as it comes.
 
     Raises:
         FindingError: `PROMPT_TOO_LONG`, `CHAT_TEMPLATE_FAILED`, `ENGINE_REQUEST_FAILED`, or why the
             server died.
     """
-    timings, finish_reason = Timings(), "stop"
+    timings = Timings()
+    finish_reason: str | None = None
+
+    def must_stop() -> bool:
+        return is_cancelled() or child.is_ending
+
     try:
-        with AnswerStream(child.address, request_body(command), is_cancelled) as stream:
+        with AnswerStream(child.address, request_body(command), must_stop) as stream:
             for part in stream.parts():
                 _emit_part(part, command.request_id, _new_tokens(timings, part.timings), emit)
                 timings = part.timings or timings
@@ -35,10 +47,13 @@ def answer(child: ServerChild, command: Generate, emit: Emit, is_cancelled: IsCa
     except ServerRefusal as refusal:
         raise FindingError(_refusal_finding(refusal)) from refusal
     except (ServerLost, SseError) as reason:
-        raise FindingError(_loss_finding(child, str(reason))) from reason
-    if stream.was_cancelled:
+        raise FindingError(_loss_finding(child, str(reason), rpc_servers)) from reason
+    if is_cancelled() and stream.was_cancelled:
         return Finished(command.request_id, "cancelled", timings)
-    return Finished(command.request_id, _finish_reason(finish_reason, command.sampling, timings), timings)
+    if finish_reason is None and (child.is_ending or child.wait(0) is not None):
+        raise FindingError(_loss_finding(child, "", rpc_servers))
+    said = finish_reason or "stop"
+    return Finished(command.request_id, _finish_reason(said, command.sampling, timings), timings)
 
 
 def request_body(command: Generate) -> dict[str, Any]:
@@ -107,11 +122,13 @@ def _refusal_finding(refusal: ServerRefusal) -> Finding:
     return error(FindingCode.ENGINE_REQUEST_FAILED, detail=message, status=refusal.status)
 
 
-def _loss_finding(child: ServerChild, detail: str) -> Finding:
+def _loss_finding(child: ServerChild, detail: str, rpc_servers: Sequence[str]) -> Finding:
+    if child.is_ending:
+        return error(FindingCode.ENGINE_KILLED, during="generate", exit_code=child.stop())
     exit_code = child.wait(DEATH_SECONDS)
     if exit_code is None:
         return error(FindingCode.ENGINE_REQUEST_FAILED, detail=detail, status=None)
-    return explain_exit(exit_code, child.lines, "generate")
+    return explain_exit(exit_code, child.lines, "generate", rpc_servers)
 
 
 def _int_or_none(value: object) -> int | None:

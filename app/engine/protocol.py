@@ -226,11 +226,15 @@ _TYPES: Mapping[str, type[Any]] = {
 
 
 def encode(message: Message) -> bytes:
-    """Return `message` as one line of UTF-8 JSON, newline included."""
+    """Return `message` as one line of ASCII JSON, newline included.
+
+    ASCII escapes carry what UTF-8 cannot: a path whose bytes are no UTF-8 holds lone surrogates
+    (PEP 383), which come out on the other side as they went in.
+    """
     data: dict[str, Any] = {"type": type(message).__name__}
     for name in message.__dataclass_fields__:
         data[name] = _plain(getattr(message, name))
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def decode(line: bytes) -> Message:

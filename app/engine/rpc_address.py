@@ -1,7 +1,10 @@
 """Addresses of llama.cpp RPC servers: private ones only, as the protocol has no password and no cipher."""
 
+import errno
 import ipaddress
+import os
 import socket
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +12,12 @@ from typing import Final
 from app.findings import Finding, FindingCode, FindingError, error, note
 
 CONNECT_SECONDS: Final = 3.0
+HELLO_SECONDS: Final = 5.0
+"""For a server's first word. It serves one client at a time and lets the others wait without one."""
+
+_HELLO: Final = struct.pack("<BQ24s", 14, 24, b"")
+"""`RPC_CMD_HELLO`, "must be always 14" (ggml-rpc.cpp), its length, and no wish for another transport."""
+
 PRIVATE_NETWORKS: Final = tuple(
     ipaddress.IPv4Network(text)
     for text in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")
@@ -63,13 +72,23 @@ def resolve(server: str) -> RpcAddress:
     return RpcAddress(numeric, int(port_text))
 
 
-def check_reachable(server: str, address: RpcAddress) -> None:
-    """Connect once ourselves: engines abort when they cannot, or go on without the device.
+def check_reachable(server: str, address: RpcAddress, limit_seconds: float = HELLO_SECONDS) -> None:
+    """Say hello once ourselves: engines abort when they cannot, and wait for ever for a silent server.
+
+    Whatever comes back, an end of the connection too, is the engine's to judge: it knows the version.
 
     Raises:
         FindingError: `RPC_UNREACHABLE`.
     """
     try:
-        socket.create_connection((address.host, address.port), CONNECT_SECONDS).close()
+        with socket.create_connection((address.host, address.port), CONNECT_SECONDS) as connection:
+            connection.settimeout(limit_seconds)
+            connection.sendall(_HELLO)
+            connection.recv(1)
+    except ConnectionResetError:
+        return
+    except TimeoutError as reason:
+        detail = f"{os.strerror(errno.ETIMEDOUT)} ({limit_seconds:.0f} s)"
+        raise FindingError(error(FindingCode.RPC_UNREACHABLE, server=server, detail=detail)) from reason
     except OSError as reason:
         raise FindingError(error(FindingCode.RPC_UNREACHABLE, server=server, detail=str(reason))) from reason

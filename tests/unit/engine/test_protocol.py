@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -76,6 +77,15 @@ def test_a_message_is_one_line_and_comes_back_equal(message: Message) -> None:
 def test_any_text_fits_into_a_token(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     assert decode(encode(Token(1, text))) == Token(1, text)
+
+
+@given(st.binary())
+def test_a_path_of_any_bytes_comes_back_byte_for_byte(name: bytes) -> None:
+    line = encode(LoadModel(os.fsdecode(name), OPTIONS))
+    assert line.isascii()
+    message = decode(line)
+    assert isinstance(message, LoadModel)
+    assert os.fsencode(message.path) == name
 
 
 @given(st.binary())

@@ -6,8 +6,9 @@ import pytest
 
 from app.engine.llama.bindings import Library
 from app.engine.llama.rpc import add_rpc_servers
-from app.engine.rpc_address import RpcAddress, resolve, unencrypted_notes
+from app.engine.rpc_address import RpcAddress, check_reachable, resolve, unencrypted_notes
 from app.findings import FindingCode, FindingError
+from tests.rpc_peer import rpc_peer, silent_peer
 
 
 def refusal(server: str) -> FindingCode:
@@ -44,6 +45,32 @@ def test_only_a_server_on_another_machine_is_called_unencrypted() -> None:
     servers = {"here:1": RpcAddress("127.0.0.1", 1), "there:2": RpcAddress("192.168.1.2", 2)}
     notes = unencrypted_notes(servers)
     assert [finding.values["server"] for finding in notes] == ["there:2"]
+
+
+def test_a_peer_that_takes_the_connection_and_stays_silent_is_unreachable() -> None:
+    with silent_peer() as server, pytest.raises(FindingError) as caught:
+        check_reachable("my box:1", resolve(server), limit_seconds=0.2)
+    assert caught.value.finding.code is FindingCode.RPC_UNREACHABLE
+    assert caught.value.finding.values["server"] == "my box:1"
+    assert "(0 s)" in str(caught.value.finding.values["detail"])
+
+
+def test_a_peer_is_greeted_as_the_protocol_says() -> None:
+    heard: list[bytes] = []
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            heard.append(connection.recv(33, socket.MSG_WAITALL))
+            connection.sendall(b"\x1c")
+
+    with rpc_peer(answer) as server:
+        check_reachable(server, resolve(server))
+    assert heard == [b"\x0e" + (24).to_bytes(8, "little") + bytes(24)]
+
+
+def test_an_old_server_that_hangs_up_is_left_to_the_engine() -> None:
+    with rpc_peer(lambda connection: connection.close()) as server:
+        check_reachable(server, resolve(server))
 
 
 @pytest.mark.engine

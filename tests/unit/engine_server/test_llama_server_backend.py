@@ -30,6 +30,7 @@ from app.engine.protocol import (
 from app.findings import Finding, FindingCode, FindingError
 from app.options import EngineOptions, SamplingOptions
 from tests.fake_pack import ANSWER, FakePack, make_fake_pack
+from tests.rpc_peer import rpc_peer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fake engine is a POSIX script")
 
@@ -251,13 +252,14 @@ def test_a_public_rpc_server_is_refused(make_rig: MakeRig) -> None:
 
 
 def test_a_listener_that_speaks_no_rpc_is_named(make_rig: MakeRig) -> None:
-    line = "ggml-rpc.cpp:345: Remote RPC server crashed or returned malformed response"
+    line = (
+        "/build/ggml/src/ggml-rpc/ggml-rpc.cpp:345: Remote RPC server crashed or returned malformed response"
+    )
     rig = make_rig({"lines": [line], "exit": "SIGABRT"})
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = f"127.0.0.1:{listener.getsockname()[1]}"
+    with rpc_peer(lambda connection: connection.close()) as server:
         finding = rig.failing_load(EngineOptions(rpc_servers=(server,)))
     assert finding.code is FindingCode.RPC_UNREACHABLE
-    assert finding.values == {"server": server, "detail": line}
+    assert finding.values == {"server": server, "detail": line.rpartition("/")[2]}
 
 
 def _kv_types(start: dict[str, Any]) -> tuple[str, str]:
