@@ -24,7 +24,7 @@ class Watchdog:
         """
         self._lock = lock
         self._timer: threading.Timer | None = None
-        self._heard_at = 0.0
+        self._was_heard = False
 
     def after(self, seconds: float, then: Callable[[], None]) -> None:
         """Call `then` after so many seconds, whatever is heard; what was watched before is forgotten."""
@@ -35,15 +35,16 @@ class Watchdog:
         """Call `then` once nothing was heard for so long, and nothing was done either.
 
         A busy engine may be silent for as long as it needs: a batch of a model that is read from the
-        disk takes minutes. Where nobody can tell whether it is busy, it counts as busy.
+        disk takes minutes. Where nobody can tell whether it is busy, it counts as busy. After a word
+        it takes up to a quarter longer.
         """
         self.stop()
-        self.heard()
+        self._was_heard = False
         self._look_later(_Silence(seconds, read_activity, then))
 
     def heard(self) -> None:
         """Note a sign of life."""
-        self._heard_at = time.monotonic()
+        self._was_heard = True
 
     def stop(self) -> None:
         """Watch nothing any more."""
@@ -66,29 +67,36 @@ class Watchdog:
         self._start(silence.seconds / _LOOKS_PER_LIMIT, partial(self._look, silence))
 
     def _look(self, silence: "_Silence") -> None:
-        now = time.monotonic()
-        if silence.was_busy(now, is_silent=now - self._heard_at >= silence.seconds / _LOOKS_PER_LIMIT):
-            self._heard_at = now
-        if now - self._heard_at >= silence.seconds:
+        was_heard, self._was_heard = self._was_heard, False
+        silence.look(was_heard=was_heard)
+        if silence.idle_looks >= _LOOKS_PER_LIMIT:
             silence.then()
         else:
             self._look_later(silence)
 
 
 class _Silence:
-    """One limit on silence, and what the engine had done at the last look."""
+    """One limit on silence.
+
+    Attributes:
+        idle_looks: How many times in a row there was neither a word nor work. They are counted, since
+            clocks go on while a computer sleeps.
+    """
 
     def __init__(self, seconds: float, read_activity: ReadActivity, then: Callable[[], None]) -> None:
         self.seconds = seconds
         self.then = then
+        self.idle_looks = 0
         self._read_activity = read_activity
         self._before: Activity | None = None
-        self._looked_at = 0.0
+        self._looked_at = time.monotonic()
 
-    def was_busy(self, now: float, *, is_silent: bool) -> bool:
-        """Say whether the engine did something since the last look; only asked while it is silent."""
-        before, looked_at = self._before, self._looked_at
-        self._before, self._looked_at = (self._read_activity() if is_silent else None), now
-        if not is_silent or before is None:
-            return is_silent and self._before is None  # nobody can tell
-        return self._before is None or was_busy(before, self._before, now - looked_at)
+    def look(self, *, was_heard: bool) -> None:
+        """Count the time since the last look as idle or not."""
+        before, now = self._before, None if was_heard else self._read_activity()
+        looked_at, self._looked_at = self._looked_at, time.monotonic()
+        self._before = now
+        if now is None or (before is not None and was_busy(before, now, self._looked_at - looked_at)):
+            self.idle_looks = 0  # heard, at work, or nobody can tell
+        else:
+            self.idle_looks += 1
