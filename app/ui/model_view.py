@@ -80,8 +80,8 @@ class ModelView:
 
     @property
     def can_unload(self) -> bool:
-        """The unload button works."""
-        return self.phase is ModelPhase.READY
+        """The unload button works: also for an engine that does not stop when it is told to."""
+        return self.phase in (ModelPhase.READY, ModelPhase.STOPPING)
 
     @property
     def can_cancel_load(self) -> bool:
@@ -95,8 +95,13 @@ class ModelView:
 
     @property
     def can_queue(self) -> bool:
-        """A message typed now is sent when the model is ready."""
-        return self.phase in (ModelPhase.LOADING, ModelPhase.WARMING)
+        """A message sent now is answered when the model is ready."""
+        return self.loads_for_message or self.phase in (ModelPhase.LOADING, ModelPhase.WARMING)
+
+    @property
+    def loads_for_message(self) -> bool:
+        """A message sent now has the model loaded as planned."""
+        return self.can_load and self.phase is ModelPhase.PLANNED
 
     @property
     def can_stop(self) -> bool:

@@ -14,6 +14,7 @@ from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.composer import Composer
 from tests.gui.look_names import LOOK_NAMES
+from tests.gui.view_builders import model_view
 
 Show = Callable[[QWidget], QWidget]
 RETURN, KEYPAD_ENTER, UP, ESCAPE = (
@@ -184,6 +185,15 @@ def test_without_a_model_the_text_stays(desk: Desk, phase: ModelPhase) -> None:
     assert desk.sent == []
     assert desk.composer.text() == "keep"
     assert not desk.composer.button.isEnabled()
+
+
+def test_a_message_to_a_planned_model_is_handed_over(desk: Desk) -> None:
+    desk.composer.show_view(model_view(ModelPhase.PLANNED))
+    assert "Enter loads the model" in desk.composer.box.placeholderText()
+    desk.type("load for me")
+    assert desk.composer.button.accessibleName() == "Load the model and send"
+    desk.press(RETURN)
+    assert desk.sent == ["load for me"]
 
 
 def test_the_button_stops_while_generating_and_escape_does_too(desk: Desk) -> None:

@@ -123,6 +123,26 @@ def test_messages_typed_while_loading_are_shown_and_answered_when_ready(
     assert [text for _, text, _ in stored(desk)[0]] == ["waited", "patiently", "waited\n\npatiently"]
 
 
+def test_a_message_to_a_planned_model_loads_it_and_is_answered(desk: ChatDesk, tmp_path: Path) -> None:
+    desk.model.pick(write_model(tmp_path))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.chat.send("go")
+    assert desk.view.phase is ModelPhase.LOADING
+    assert desk.chat.queued_text == "go"
+    desk.wait(lambda: desk.shown == [("user", "go"), ("assistant", "go")])
+    assert (desk.returned, desk.hints) == ([], [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_message_to_a_model_that_failed_comes_back(ready: ChatDesk) -> None:
+    kill_worker()
+    ready.wait_for_phase(ModelPhase.FAILED)
+    assert not ready.chat.send("stay")
+    assert ready.returned == ["stay"]
+    assert ready.hints == ["ui.chat.hint.failed"]
+    assert ready.view.phase is ModelPhase.FAILED
+
+
 def test_a_message_typed_while_an_answer_comes_is_answered_after_it(ready: ChatDesk) -> None:
     ready.chat.send(slow(20))
     ready.chat.send("next")

@@ -256,6 +256,17 @@ def test_a_stopped_answer_leaves_the_model_ready(desk: Desk, model_file: Path) -
     assert last.finish_reason == "cancelled"
 
 
+def test_an_engine_that_does_not_stop_can_be_unloaded(desk: Desk, model_file: Path) -> None:
+    desk.load(model_file)
+    ask(desk, "/busy 60 never")
+    desk.model.stop()
+    assert desk.view.phase is ModelPhase.STOPPING
+    assert desk.view.can_unload
+    desk.model.unload()
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert workers() == []
+
+
 def test_a_stop_right_after_the_question_is_not_lost(desk: Desk, model_file: Path) -> None:
     desk.load(model_file)
     ask(desk, "/slow " + "word " * 500)

@@ -38,7 +38,7 @@ BUTTONS = {
     "ready": ("unload",),
     "ready-changed": ("reload", "unload"),
     "generating": (),
-    "stopping": (),
+    "stopping": ("unload",),
     "unloading": (),
     "failed": ("load",),
     "refused": (),

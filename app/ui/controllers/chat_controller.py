@@ -113,13 +113,15 @@ class ChatController(ChatSignals):
     # what is said
 
     def send(self, text: str) -> bool:
-        """Ask; or keep the message until the model can answer.
+        """Ask; or keep the message until the model can answer. One that is only planned is loaded for it.
 
         Returns:
             False when neither is possible: `hint_given` says why, `text_returned` gives it back.
         """
         if not text.strip():
             return False
+        if self._model.view.loads_for_message:
+            self._model.load()
         view = self._model.view
         if view.can_send or can_wait(view):
             chat, line = self._current, self._current.line()

@@ -137,7 +137,7 @@ class Composer(QWidget):
             self._send.show_action("stop", "secondary", words, look.text("ui.key.escape"))
             self._send.setEnabled(not is_stopping)
             return
-        words = look.text("ui.composer.queue" if view.can_queue else "ui.composer.send")
+        words = look.text(f"ui.composer.{_button(view)}")
         self._send.show_action("send", "primary", words, look.text("ui.key.enter"))
         # a character that is not white space, found without copying the text each time a key is pressed
         self._send.setEnabled((view.can_send or view.can_queue) and self._box.has_words())
@@ -162,7 +162,15 @@ class _Card(QFrame):
         self.pressed.emit()
 
 
+def _button(view: ModelView) -> str:
+    if view.loads_for_message:
+        return "load_and_send"
+    return "queue" if view.can_queue else "send"
+
+
 def _placeholder(view: ModelView) -> str:
+    if view.loads_for_message:
+        return "planned"
     match view.phase:
         case ModelPhase.NONE | ModelPhase.CHECKING:
             return "no_model"
