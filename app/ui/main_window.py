@@ -4,15 +4,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QHideEvent,
     QKeySequence,
     QResizeEvent,
     QShortcut,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
@@ -47,10 +49,12 @@ class MainWindow(QMainWindow):
     Signals:
         path_dropped: `Path` of a file or folder that was dropped.
         close_requested: the window is to be closed; it closes after `allow_close`.
+        seen_changed: whether it can be seen: neither minimised nor hidden.
     """
 
     path_dropped = Signal(object)
     close_requested = Signal()
+    seen_changed = Signal(bool)
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
@@ -58,6 +62,7 @@ class MainWindow(QMainWindow):
         self._view = ModelView()
         self._dock_wish: bool | None = None
         self._may_close = False
+        self._is_seen = True
         self.rail = Rail(looks)
         self.model_bar = ModelBar(looks)
         self.conversation_list = ConversationList(looks)
@@ -141,6 +146,19 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
         self._arrange_dock()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.WindowStateChange:
+            self._tell_seen()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._tell_seen()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._tell_seen()
+
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
@@ -202,6 +220,12 @@ class MainWindow(QMainWindow):
         self.status_bar.findings_requested.connect(self.show_findings)
         self.conversation_list.new_requested.connect(lambda: self.show_place(CHAT))
         self.conversation_list.opened.connect(lambda _id: self.show_place(CHAT))
+
+    def _tell_seen(self) -> None:
+        is_seen = self.isVisible() and not self.isMinimized()
+        if is_seen != self._is_seen:
+            self._is_seen = is_seen
+            self.seen_changed.emit(is_seen)
 
     def _on_search_key(self) -> None:
         self.show_place(CHAT)

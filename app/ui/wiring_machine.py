@@ -27,6 +27,7 @@ class MachineWiring(QObject):
         self._parts = parts
         self._view = ModelView()
         self._sample: Sample | None = None
+        parts.window.seen_changed.connect(parts.machine.set_active)
         parts.machine.sample_taken.connect(self._on_sample)
         parts.machine.hardware_changed.connect(self._on_hardware)
         model.view_changed.connect(self._on_view_changed)

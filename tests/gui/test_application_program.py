@@ -137,6 +137,20 @@ def test_a_failure_can_be_copied_as_a_report(
     assert "not-gguf" in desktop.copied[0]
 
 
+def test_a_minimised_window_leaves_the_drivers_alone(ready: WindowDriver) -> None:
+    machine, window = ready.program.machine, ready.program.window
+    assert machine.interval_seconds == 1.0
+    window.showMinimized()
+    ready.wait_for(lambda: machine.interval_seconds >= 30.0)
+    ready.write("/slow " + "word " * 30)
+    ready.wait_for(lambda: machine.interval_seconds == 5.0)
+    ready.wait_for(lambda: machine.interval_seconds >= 30.0)
+    window.showNormal()
+    ready.wait_for(lambda: machine.interval_seconds == 1.0)
+    window.hide()
+    ready.wait_for(lambda: machine.interval_seconds >= 30.0)
+
+
 def test_the_language_changes_everywhere_at_once(ready: WindowDriver) -> None:
     window = ready.program.window
     before = window.model_bar.state.text()

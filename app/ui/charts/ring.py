@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 LONGEST_STEP_SECONDS: Final = 8.0
-"""A longer silence is a gap in the line: a hidden window is sampled every 5 s, and a driver may be slow."""
+"""A longer silence is a gap in the line: a hidden window is sampled every 5 s while it
+answers, and a driver may be slow."""
 
 
 class Ring:

@@ -18,8 +18,11 @@ FIRST_LOOK_SECONDS: Final = 1.2
 """The hardware card shows what answered by then; what comes later fills in."""
 
 GENERATING_INTERVAL_SECONDS: Final = 0.5
-HIDDEN_INTERVAL_SECONDS: Final = 5.0
-"""While nobody looks: rates are differences, and the next one is not to cover the whole absence."""
+HIDDEN_INTERVAL_SECONDS: Final = 30.0
+"""While nobody looks and nothing is generated: a driver that is left alone lets its card sleep."""
+
+HIDDEN_GENERATING_INTERVAL_SECONDS: Final = 5.0
+"""While an answer comes that nobody sees: its curves are looked at afterwards, and have no gaps."""
 
 
 class MachineController(QObject):
@@ -51,6 +54,7 @@ class MachineController(QObject):
         self._sampler = TelemetrySampler(gpu_source, host_source, bridge.post_sample)
         self._hardware: HardwareFacts | None = None
         self._last_sample: Sample | None = None
+        self._interval_seconds = INTERVAL_SECONDS
         self._is_active = True
         self._is_generating = False
         self._is_stopped = False
@@ -66,6 +70,11 @@ class MachineController(QObject):
     def last_sample(self) -> Sample | None:
         """The newest sample; None before the first."""
         return self._last_sample
+
+    @property
+    def interval_seconds(self) -> float:
+        """How often the machine is asked now."""
+        return self._interval_seconds
 
     def start(self) -> None:
         """Look at the machine and begin to sample."""
@@ -105,8 +114,13 @@ class MachineController(QObject):
         return budget_from(facts)
 
     def _set_pace(self) -> None:
-        seconds = GENERATING_INTERVAL_SECONDS if self._is_generating else INTERVAL_SECONDS
-        self._sampler.set_interval(seconds if self._is_active else HIDDEN_INTERVAL_SECONDS)
+        if self._is_active:
+            seconds = GENERATING_INTERVAL_SECONDS if self._is_generating else INTERVAL_SECONDS
+        else:
+            hidden = (HIDDEN_INTERVAL_SECONDS, HIDDEN_GENERATING_INTERVAL_SECONDS)
+            seconds = hidden[self._is_generating]
+        self._interval_seconds = seconds
+        self._sampler.set_interval(seconds)
 
     def _first_look(self) -> tuple[Detection, HardwareFacts]:
         detection = Detection(self._gpu_source, self._host_source)
