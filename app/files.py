@@ -1,29 +1,122 @@
-"""Files written so that a crash or a full disk leaves the old or the new content, never half of one."""
+"""Files read and written so that no name, device or full disk surprises: regular files, whole contents."""
 
 import errno
 import os
 import shutil
+import stat
+from datetime import datetime
+from enum import StrEnum
+from io import FileIO
 from pathlib import Path
+from typing import Final
 
 from app.findings import Finding, FindingCode, FindingError, error
 
+LONGEST_PART_STEM: Final = 60
+"""Characters of a name that its unfinished copy keeps, so that this one fits where the name just did."""
 
-def write_atomically(file: Path, content: bytes) -> None:
-    """Replace `file` by `content` in one step, on disk when this returns.
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
+"""`EINVAL` is what Windows answers to a name with a character it does not allow."""
+
+
+class PathKind(StrEnum):
+    """What a path leads to, links followed."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    OTHER = "device-or-pipe"
+
+
+def path_kind(path: Path) -> PathKind | None:
+    """Return what is at `path`; None when nothing is, or no file can have that name.
 
     Raises:
-        FindingError: `DISK_FULL` or `STORE_READ_ONLY`; the old file is untouched.
+        FindingError: `ACCESS_DENIED`, the system does not let anyone look.
     """
-    part = file.with_name(f"{file.name}.part")
     try:
+        mode = path.stat().st_mode
+    except ValueError:  # a NUL byte
+        return None
+    except OSError as reason:
+        if reason.errno in _NOTHING_THERE:
+            return None
+        raise FindingError(reading_finding(reason, path)) from reason
+    return _kind_of(mode)
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether a regular file is there that one may look at."""
+    try:
+        return path_kind(path) is PathKind.FILE
+    except FindingError:
+        return False
+
+
+def open_regular(file: Path) -> FileIO:
+    """Open a file for reading, unbuffered; a device or pipe, which may have no end, is refused.
+
+    Raises:
+        FindingError: `NOT_A_FILE`.
+        OSError: as `open` does.
+    """
+    _require_regular(file, file.stat().st_mode)  # opening a pipe would wait for a writer
+    stream = file.open("rb", buffering=0)
+    try:
+        _require_regular(file, os.fstat(stream.fileno()).st_mode)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def read_regular(file: Path, most_bytes: int) -> bytes:
+    """Return the first `most_bytes` of a file at most.
+
+    Raises:
+        FindingError: `NOT_A_FILE`, `PATH_MISSING` or `ACCESS_DENIED`.
+    """
+    try:
+        with open_regular(file) as stream:
+            pieces = []
+            while most_bytes > 0 and (piece := stream.read(most_bytes)):
+                pieces.append(piece)
+                most_bytes -= len(piece)
+            return b"".join(pieces)
+    except OSError as reason:
+        raise FindingError(reading_finding(reason, file)) from reason
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Replace `file` by `content` in one step, on disk when this returns. A link stays, its target changes.
+
+    Raises:
+        FindingError: `DISK_FULL`, `STORE_READ_ONLY` or `NOT_A_FILE`; the old file is untouched.
+    """
+    part = None
+    try:
+        target = Path(os.path.realpath(file)) if file.is_symlink() else file
+        if target.exists():
+            _require_regular(file, target.stat().st_mode)
+        part = target.with_name(f"{target.name[:LONGEST_PART_STEM]}.part")
         with part.open("wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(file)
+        part.replace(target)
     except OSError as reason:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            _remove(part)
         raise FindingError(storage_finding(reason, file, len(content))) from reason
+
+
+def free_name(file: Path, now: datetime) -> Path:
+    """Return a free name beside `file` for a damaged one: `settings-damaged-20260131-120000-1.json`."""
+    stem = f"{file.stem}-damaged-{now:%Y%m%d-%H%M%S}"
+    number = 1
+    while (candidate := file.with_name(f"{stem}-{number}{file.suffix}")).exists():
+        number += 1
+    return candidate
 
 
 def storage_finding(reason: OSError, file: Path, needed_bytes: int | None = None) -> Finding:
@@ -42,11 +135,44 @@ def storage_finding(reason: OSError, file: Path, needed_bytes: int | None = None
         path=str(file),
         needed_bytes=needed_bytes,
         free_bytes=free_bytes,
-        detail=str(reason),
+        detail=reason.strerror or str(reason),
     )
 
 
 def storage_code(reason: OSError) -> FindingCode:
     """Return what an error while writing means for the person."""
-    full = reason.errno in (errno.ENOSPC, errno.EDQUOT)
-    return FindingCode.DISK_FULL if full else FindingCode.STORE_READ_ONLY
+    return FindingCode.DISK_FULL if reason.errno in _FULL else FindingCode.STORE_READ_ONLY
+
+
+def reading_finding(reason: OSError, path: Path) -> Finding:
+    """Return an error while reading `path` as a finding."""
+    if reason.errno in _NOTHING_THERE:
+        return error(FindingCode.PATH_MISSING, path=str(path))
+    return error(FindingCode.ACCESS_DENIED, path=str(path), detail=reason.strerror or str(reason))
+
+
+def system_finding(reason: OSError) -> Finding:
+    """Return an error that nobody nearer to it has translated as a finding."""
+    path = Path(reason.filename if isinstance(reason.filename, str) else ".")
+    if reason.errno in (*_FULL, errno.EROFS):
+        return storage_finding(reason, path)
+    return reading_finding(reason, path)
+
+
+def _kind_of(mode: int) -> PathKind:
+    if stat.S_ISREG(mode):
+        return PathKind.FILE
+    return PathKind.FOLDER if stat.S_ISDIR(mode) else PathKind.OTHER
+
+
+def _require_regular(file: Path, mode: int) -> None:
+    kind = _kind_of(mode)
+    if kind is not PathKind.FILE:
+        raise FindingError(error(FindingCode.NOT_A_FILE, path=str(file), kind=kind.value))
+
+
+def _remove(part: Path) -> None:
+    try:
+        part.unlink(missing_ok=True)
+    except OSError:
+        return  # what made writing impossible keeps it there

@@ -1,5 +1,6 @@
 """User folders, bundled resources, and the command that starts this program again as a worker."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -13,12 +14,12 @@ HOME_VARIABLE = "MOXIE_HOME"
 def data_folder() -> Path:
     """Return the folder for everything Moxie keeps: models it made, engine packs, chats, settings.
 
-    `MOXIE_HOME` moves it (tests, portable use). Created on first use.
+    `MOXIE_HOME` moves it (tests, portable use). Absolute: engines start in other folders. Made on first use,
+    where it can be made; who writes to it says so where it cannot.
     """
     chosen = os.environ.get(HOME_VARIABLE)
     folder = Path(chosen) if chosen else platformdirs.user_data_path(APP_NAME, appauthor=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return _made(folder.absolute())
 
 
 def models_folder() -> Path:
@@ -69,6 +70,10 @@ def source_root() -> Path:
 
 
 def _subfolder(name: str) -> Path:
-    folder = data_folder() / name
-    folder.mkdir(exist_ok=True)
+    return _made(data_folder() / name)
+
+
+def _made(folder: Path) -> Path:
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
     return folder

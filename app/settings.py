@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from app.files import write_atomically
-from app.findings import Finding, FindingCode, warning
+from app.files import PathKind, free_name, path_kind, read_regular, write_atomically
+from app.findings import Finding, FindingCode, FindingError, warning
 from app.options import OptionError, SamplingOptions
 from app.texts import LANGUAGES
 
@@ -19,6 +20,7 @@ THEMES: Final = (SYSTEM_THEME, "light", "dark")
 ZOOM_BOUNDS: Final = (0.8, 2.0)
 RECENT_MODELS_KEPT: Final = 12
 LONGEST_TEXT: Final = 100_000
+LARGEST_FILE_BYTES: Final = 4 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,9 @@ class _UnfitError(ValueError):
 
 def load_settings(file: Path) -> tuple[Settings, tuple[Finding, ...]]:
     """Read the settings; whatever cannot be read falls back to its default with a finding."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Settings(), ()
-    except (OSError, ValueError, RecursionError):
-        return Settings(), (_invalid(file, "*"),)
-    if not isinstance(data, Mapping):
-        return Settings(), (_invalid(file, "*"),)
+    data = _stored(file)
+    if data is None:
+        return Settings(), ((_invalid(file, "*"),) if _is_there(file) else ())
     values: dict[str, Any] = {}
     findings: list[Finding] = []
     for name in (f.name for f in fields(Settings)):
@@ -83,14 +80,59 @@ def load_settings(file: Path) -> tuple[Settings, tuple[Finding, ...]]:
     return Settings(**values), tuple(findings)
 
 
-def save_settings(file: Path, settings: Settings) -> None:
+def save_settings(file: Path, settings: Settings) -> tuple[Finding, ...]:
     """Write the settings so that a crash leaves the old or the new file, never half of one.
 
+    What a newer version keeps in the file stays in it. A file with anything in it that cannot be used is
+    kept under another name first, and `SETTINGS_SET_ASIDE` returned.
+
     Raises:
-        FindingError: `DISK_FULL` or `STORE_READ_ONLY`.
+        FindingError: `DISK_FULL`, `STORE_READ_ONLY` or `NOT_A_FILE`.
     """
-    text = json.dumps({"format": FORMAT, **asdict(settings)}, ensure_ascii=True, indent=2)
-    write_atomically(file, text.encode("ascii"))
+    stored = _stored(file) or {}
+    findings = _set_aside(file) if load_settings(file)[1] else ()
+    data = _with_strangers(stored, {"format": FORMAT, **asdict(settings)})
+    write_atomically(file, json.dumps(data, ensure_ascii=True, indent=2).encode("ascii"))
+    return findings
+
+
+def _stored(file: Path) -> Mapping[str, Any] | None:
+    """Return what the file says; None for no file and for one that makes no sense."""
+    try:
+        data = json.loads(read_regular(file, LARGEST_FILE_BYTES).decode("utf-8"))
+    except (FindingError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, Mapping) else None
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return path_kind(file) is not None
+    except FindingError:
+        return True
+
+
+def _with_strangers(stored: Mapping[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Return `data` with those fields of `stored` that this version does not know."""
+    inner = stored.get("sampling")
+    if isinstance(inner, Mapping):
+        data["sampling"] = {**inner, **data["sampling"]}
+    newer = stored.get("format")
+    if isinstance(newer, int) and newer > FORMAT:
+        data["format"] = newer
+    return {**stored, **data}
+
+
+def _set_aside(file: Path) -> tuple[Finding, ...]:
+    """Copy a file that is about to lose something; an empty or endless one has nothing to lose."""
+    if path_kind(file) is not PathKind.FILE:
+        return ()
+    content = read_regular(file, LARGEST_FILE_BYTES)
+    if not content:
+        return ()
+    kept_as = free_name(file, datetime.now())
+    write_atomically(kept_as, content)
+    return (warning(FindingCode.SETTINGS_SET_ASIDE, path=str(file), kept_as=str(kept_as)),)
 
 
 def _invalid(file: Path, name: str) -> Finding:

@@ -12,7 +12,8 @@ class GgufError(Exception):
 
     Attributes:
         reason: Stable word: `not-gguf`, `version`, `big-endian`, `truncated`, `bad-count`, `bad-length`,
-            `value-type`, `nested-array`, `alignment`, `dimensions`, `access-denied`, `unreadable`.
+            `value-type`, `nested-array`, `alignment`, `dimensions`, `access-denied`, `not-a-file`,
+            `unreadable`.
         values: The numbers behind it, e.g. `offset` where it was met, or `needed_bytes` when truncated.
     """
 

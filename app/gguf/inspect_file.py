@@ -1,10 +1,12 @@
 """A path -> what is there, as facts and findings. Reads headers only and changes nothing."""
 
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.findings import Finding, FindingCode, Severity, error
+from app.files import PathKind, reading_finding
+from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.gguf.describe import describe
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.folder import models_in
@@ -59,16 +61,20 @@ def inspect_path(path: Path) -> InspectedFile:
                 return _folder_refused(path, models)
             path = models[0]
         return _inspect_file(path)
-    except FileNotFoundError:
-        return _without_header(path, FileKind.UNKNOWN, error(FindingCode.PATH_MISSING, path=str(path)))
+    except FindingError as reason:
+        return _without_header(path, FileKind.NOT_GGUF, reason.finding)
     except OSError as reason:
-        return _without_header(path, FileKind.UNKNOWN, _access_denied(path, str(reason.strerror or reason)))
+        return _without_header(path, FileKind.UNKNOWN, reading_finding(reason, path))
     except ValueError:  # a path with a NUL byte names nothing
         return _without_header(path, FileKind.UNKNOWN, error(FindingCode.PATH_MISSING, path=repr(str(path))))
 
 
 def _inspect_file(path: Path) -> InspectedFile:
-    if path.stat().st_size == 0:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        finding = error(FindingCode.NOT_A_FILE, path=str(path), kind=PathKind.OTHER.value)
+        return _without_header(path, FileKind.NOT_GGUF, finding)
+    if status.st_size == 0:
         return _without_header(path, FileKind.NOT_GGUF, error(FindingCode.FILE_EMPTY, file=path.name))
     try:
         opened = read_header(path)
@@ -102,6 +108,8 @@ def _finding_of(path: Path, reason: GgufError) -> Finding:
     match reason.reason:
         case "access-denied" | "unreadable":
             return _access_denied(path, str(values["detail"]))
+        case "not-a-file":
+            return error(FindingCode.NOT_A_FILE, path=str(path), kind=values["kind"])
         case "not-gguf":
             return error(FindingCode.NOT_GGUF, file=path.name, looks_like=looks_like(path))
         case "truncated":

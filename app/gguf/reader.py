@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from app.files import open_regular
+from app.findings import FindingError
 from app.gguf.cursor import ByteCursor, GgufError
 from app.gguf.facts import TensorInfo
 from app.gguf.quants import tensor_bytes, type_name
@@ -115,9 +117,11 @@ def read_header(path: Path, shard: int = 0) -> GgufHeader:
         GgufError: anything else than a readable GGUF header of version 2 or 3.
     """
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             return _HeaderReader(path, ByteCursor(file, size), size).read(shard)
+    except FindingError as reason:
+        raise GgufError("not-a-file", kind=str(reason.finding.values["kind"])) from reason
     except PermissionError as reason:
         raise GgufError("access-denied", detail=str(reason.strerror)) from reason
     except OSError as reason:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
-from app.files import write_atomically
+from app.files import read_regular, write_atomically
 from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.hardware.facts import HardwareFacts, Sample
 from app.hardware.pseudonyms import PersonalNames, without_personal_names
@@ -63,7 +63,7 @@ def load_recording(file: Path) -> HardwareFacts:
     """Return the machine of a recording.
 
     Raises:
-        FindingError: `PATH_MISSING`, `ACCESS_DENIED` or `RECORDING_INVALID`.
+        FindingError: `PATH_MISSING`, `ACCESS_DENIED`, `NOT_A_FILE` or `RECORDING_INVALID`.
     """
     return read_recording(file).facts
 
@@ -72,16 +72,9 @@ def read_recording(file: Path) -> Recording:
     """Return all of a recording.
 
     Raises:
-        FindingError: `PATH_MISSING`, `ACCESS_DENIED` or `RECORDING_INVALID`.
+        FindingError: `PATH_MISSING`, `ACCESS_DENIED`, `NOT_A_FILE` or `RECORDING_INVALID`.
     """
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE_BYTES + 1)
-    except FileNotFoundError as reason:
-        raise FindingError(error(FindingCode.PATH_MISSING, path=str(file))) from reason
-    except OSError as reason:
-        raise FindingError(error(FindingCode.ACCESS_DENIED, path=str(file), detail=str(reason))) from reason
-    return parse_recording(content, str(file))
+    return parse_recording(read_regular(file, LARGEST_FILE_BYTES + 1), str(file))
 
 
 def parse_recording(content: bytes, path: str) -> Recording:

@@ -1,6 +1,7 @@
 """Settings survive, and bad ones fall back with a finding."""
 
-from dataclasses import fields
+import json
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,32 @@ def test_no_content_makes_reading_fail(content: bytes) -> None:
         file.write_bytes(content)
         settings, _ = load_settings(file)
         assert isinstance(settings, Settings)
+
+
+def test_what_a_newer_version_keeps_survives_a_save(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    newer = {"format": 7, "hologram": {"on": True}, "engine": "old", "sampling": {"xtc": 0.5, "top_k": 9}}
+    file.write_text(json.dumps(newer), encoding="utf-8")
+    settings, findings = load_settings(file)
+    assert findings == ()
+    assert save_settings(file, replace(settings, engine="worker")) == ()
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    assert (stored["format"], stored["hologram"], stored["sampling"]["xtc"]) == (7, {"on": True}, 0.5)
+    assert (stored["engine"], stored["sampling"]["top_k"]) == ("worker", 9)
+
+
+@pytest.mark.parametrize("content", [b'{"engine": "mine",}', b"[1]", b"\xff", b'{"zoom": 20}'])
+def test_a_file_that_would_lose_something_is_kept_before_the_first_save(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "settings.json"
+    file.write_bytes(content)
+    settings, _ = load_settings(file)
+    (finding,) = save_settings(file, settings)
+    assert finding.code is FindingCode.SETTINGS_SET_ASIDE
+    (kept,) = tmp_path.glob("settings-damaged-*.json")
+    assert finding.values["kept_as"] == str(kept)
+    assert kept.read_bytes() == content
+    assert load_settings(file) == (settings, ())
+    assert save_settings(file, settings) == ()
+    assert len(list(tmp_path.iterdir())) == 2

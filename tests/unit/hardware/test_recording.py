@@ -197,7 +197,7 @@ def test_a_file_far_too_big_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_missing_recording_and_a_folder_are_different_findings(tmp_path: Path) -> None:
-    for path, code in ((tmp_path / "no", FindingCode.PATH_MISSING), (tmp_path, FindingCode.ACCESS_DENIED)):
+    for path, code in ((tmp_path / "no", FindingCode.PATH_MISSING), (tmp_path, FindingCode.NOT_A_FILE)):
         with pytest.raises(FindingError) as failure:
             load_recording(path)
         assert failure.value.finding.code is code
