@@ -56,7 +56,7 @@ class ConversationStore:
     Every method raises `FindingError` as `ChatDatabase` does; what was saved before stays saved.
 
     Attributes:
-        findings: What opening met: `STORE_UNREADABLE` when a damaged file was set aside.
+        findings: What opening met, as `ChatDatabase` says.
     """
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:

@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Iterator[ConversationStore]:
 
 
 def limit_pages(store: ConversationStore, pages: int) -> None:
-    store._database._connection.execute(f"PRAGMA max_page_count = {pages}")
+    store._database._open().execute(f"PRAGMA max_page_count = {pages}")
 
 
 def test_messages_reach_the_store_as_they_are_added(store: ConversationStore) -> None:

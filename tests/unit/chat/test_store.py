@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.chat import database
 from app.chat.conversation import MessageState, history_for_prompt, storable
+from app.chat.database import check_database
 from app.chat.schema import MIGRATIONS, migrate
 from app.chat.store import DELETED_KEPT_SECONDS, ConversationStore
 from app.engine.protocol import ChatMessage, Timings
-from app.findings import FindingCode, FindingError
+from app.findings import FindingCode, FindingError, Severity
 from app.paths import source_root
 from tests.small_disks import full_disk, read_only_disk
 
@@ -346,7 +348,7 @@ def test_a_full_disk_is_a_finding_and_loses_nothing_saved(tmp_path: Path) -> Non
 
 
 def test_a_database_limit_is_a_full_disk_as_well(store: ConversationStore) -> None:
-    connection = store._database._connection
+    connection = store._database._open()
     connection.execute("PRAGMA max_page_count = 20")
     conversation_id = store.create()
     with pytest.raises(FindingError) as caught:
@@ -365,4 +367,51 @@ def test_a_folder_in_place_of_the_file_is_a_finding(file: Path) -> None:
     file.mkdir()
     with pytest.raises(FindingError) as caught:
         ConversationStore(file)
-    assert caught.value.finding.code is FindingCode.STORE_READ_ONLY
+    assert caught.value.finding.code is FindingCode.NOT_A_FILE
+
+
+def test_a_store_that_another_program_holds_says_so_and_takes_the_next_save(
+    store: ConversationStore, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    blocker = sqlite3.connect(file, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    late = ConversationStore(file)
+    assert [(f.code, f.severity) for f in late.findings] == [(FindingCode.STORE_BUSY, Severity.WARNING)]
+    with pytest.raises(FindingError) as caught:
+        late.create()
+    assert caught.value.finding.code is FindingCode.STORE_BUSY
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    conversation_id = late.create()
+    late.append(conversation_id, "user", "kept")
+    late.close()
+    kept = store.read(conversation_id)
+    assert kept is not None and kept.messages[0].content == "kept"
+
+
+def test_looking_at_a_store_changes_nothing(file: Path) -> None:
+    assert check_database(file) == ()
+    store = ConversationStore(file)
+    store.create()
+    assert check_database(file) == ()
+    store.close()
+    before = {path: path.stat().st_mtime_ns for path in file.parent.iterdir()}
+    assert check_database(file) == ()
+    assert {path: path.stat().st_mtime_ns for path in file.parent.iterdir()} == before
+
+
+def test_a_store_that_is_no_store_is_found_by_looking(file: Path) -> None:
+    file.mkdir()
+    assert [f.code for f in check_database(file)] == [FindingCode.NOT_A_FILE]
+    with pytest.raises(FindingError) as caught:
+        ConversationStore(file)
+    assert caught.value.finding.code is FindingCode.NOT_A_FILE
+    file.rmdir()
+    file.write_bytes(b"no database at all, but long enough to be read as one" * 20)
+    assert [f.code for f in check_database(file)] == [FindingCode.STORE_UNREADABLE]
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert [f.code for f in check_database(file)] == [FindingCode.STORE_TOO_NEW]
