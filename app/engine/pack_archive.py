@@ -16,6 +16,11 @@ ENTRIES_LIMIT: Final = 20_000
 SIZE_LIMIT_BYTES: Final = 8 * 1024**3
 """A CUDA pack with its libraries has about 1 GB."""
 
+LONGEST_NAME_BYTES: Final = 240
+"""File systems take 255 of one name."""
+
+LONGEST_PATH_CHARACTERS: Final = 1000
+
 _UNSAFE_CHARACTERS: Final = re.compile(r'[\\:*?"<>|\x00-\x1f]')
 _LICENCE: Final = re.compile(r"licen[cs]e|copying|notice|copyright|terms", re.IGNORECASE)
 _LIBRARY_FOLDERS: Final = ("lib", "lib64")
@@ -94,13 +99,25 @@ def zip_members(source: Path, archive: zipfile.ZipFile) -> tuple[Member, ...]:
     if len(infos) > ENTRIES_LIMIT:
         raise refuse(source, "too-many-files", str(len(infos)))
     members = [_zip_member(source, archive, info) for info in infos if not info.is_dir()]
-    seen: set[str] = set()
-    for member in members:
-        key = str(member.path).casefold()
-        if key in seen:
-            raise refuse(source, "duplicate-entry", str(member.path))
-        seen.add(key)
+    check_targets(source, [member.path for member in members])
     return _limited(source, members)
+
+
+def check_targets(source: Path, paths: Sequence[PurePosixPath]) -> None:
+    """Check that every path can be a file beside all others, on systems that ignore case, too.
+
+    Raises:
+        FindingError: `PACK_INVALID`: the same file twice, or a file that is another one's folder.
+    """
+    files: set[str] = set()
+    for path in paths:
+        name = str(path).casefold()
+        if name in files:
+            raise refuse(source, "duplicate-entry", str(path))
+        files.add(name)
+    for path in paths:
+        if any(str(parent).casefold() in files for parent in path.parents):
+            raise refuse(source, "duplicate-entry", str(path))
 
 
 def server_members(members: Sequence[Member], server_name: str) -> Iterator[tuple[PurePosixPath, Member]]:
@@ -120,7 +137,18 @@ def server_members(members: Sequence[Member], server_name: str) -> Iterator[tupl
         if any(member.path.is_relative_to(kept) for kept in (folder, *libraries)):
             yield member.path.relative_to(root), member
         elif member.is_licence:
-            yield PurePosixPath("licenses", "-".join(member.path.parts)), member
+            yield PurePosixPath("licenses", _short("-".join(member.path.parts))), member
+
+
+def _short(name: str) -> str:
+    """Return the end of a name that would be too long for a file."""
+    while _name_bytes(name) > LONGEST_NAME_BYTES:
+        name = name[1:]
+    return name
+
+
+def _name_bytes(name: str) -> int:
+    return len(name.encode("utf-8", "surrogatepass"))
 
 
 def _folder_member(source: Path, file: Path) -> Member:
@@ -158,6 +186,9 @@ def _checked(source: Path, name: str) -> PurePosixPath:
     parts = name.split("/")
     if any(not part or part in (".", "..") or part[-1] in ". " for part in parts):
         raise refuse(source, "unsafe-entry", name)
+    is_long = any(_name_bytes(part) > LONGEST_NAME_BYTES for part in parts)
+    if is_long or len(name) > LONGEST_PATH_CHARACTERS:
+        raise refuse(source, "name-too-long", name)
     if _UNSAFE_CHARACTERS.search(name):
         raise refuse(source, "unsafe-entry", name)
     return PurePosixPath(*parts)

@@ -1,9 +1,6 @@
 """Engine packs come in here: checked, unpacked beside the others, and in place in one step."""
 
 import hashlib
-import shutil
-import tempfile
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from app.engine.leftovers import OwnedPath, remove_abandoned
 from app.engine.llama_server_capabilities import (
     SERVER_NAME,
     read_devices,
@@ -20,6 +18,7 @@ from app.engine.llama_server_capabilities import (
 from app.engine.pack_archive import (
     BROKEN_ARCHIVE,
     Member,
+    check_targets,
     folder_members,
     refuse,
     server_members,
@@ -27,6 +26,7 @@ from app.engine.pack_archive import (
 )
 from app.engine.packs import (
     PARTIAL_PREFIX,
+    RECORD_NAME,
     EngineEntry,
     PackRecord,
     check_name,
@@ -34,12 +34,11 @@ from app.engine.packs import (
     write_record,
 )
 from app.engine.spec import BackendKind, EngineSpec
-from app.files import storage_finding
+from app.files import PathKind, open_regular, path_kind, storage_finding
 from app.findings import Finding, FindingCode, FindingError, error
 from app.paths import engines_folder
 
 _COPY_BYTES: Final = 1024**2
-_LEFTOVER_SECONDS: Final = 24 * 3600
 
 
 def add_pack(source: Path, name: str | None = None) -> EngineEntry:
@@ -52,16 +51,20 @@ def add_pack(source: Path, name: str | None = None) -> EngineEntry:
         name: None makes one from the source's name.
 
     Raises:
-        FindingError: `PATH_MISSING`; `PACK_INVALID`; `PACK_WITHOUT_SERVER`; `PACK_NAME_INVALID`;
-            `PACK_NAME_TAKEN`; `DISK_FULL`; or why its executable does not start here.
+        FindingError: `PATH_MISSING`; `NOT_A_FILE`; `PACK_INVALID`; `PACK_WITHOUT_SERVER`;
+            `PACK_NAME_INVALID`; `PACK_NAME_TAKEN`; `DISK_FULL`; or why its executable does not start here.
     """
-    if not source.exists():
+    kind = path_kind(source)
+    if kind is None:
         raise FindingError(error(FindingCode.PATH_MISSING, path=str(source)))
+    if kind is PathKind.OTHER:
+        raise FindingError(error(FindingCode.NOT_A_FILE, path=str(source), kind=kind.value))
     source = source.absolute()
     final_name = free_name(source.name) if name is None else check_name(name)
-    _remove_leftovers()
-    partial = Path(tempfile.mkdtemp(prefix=PARTIAL_PREFIX, dir=engines_folder()))
+    owned = _owned_folder()
+    partial = owned.path
     try:
+        partial.mkdir(mode=0o700)
         files = _fill(source, partial)
         record = _described(source, partial, files)
         write_record(partial, record)
@@ -71,7 +74,7 @@ def add_pack(source: Path, name: str | None = None) -> EngineEntry:
     except OSError as reason:
         raise FindingError(storage_finding(reason, partial)) from reason
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        owned.release()
     return EngineEntry(EngineSpec(final_name, BackendKind.LLAMA_SERVER, folder), record)
 
 
@@ -90,16 +93,22 @@ def verify_pack(entry: EngineEntry) -> tuple[Finding, ...]:
 def _fill(source: Path, partial: Path) -> dict[str, str]:
     try:
         with _members(source) as members:
-            kept = list(server_members(members, SERVER_NAME))
+            kept = [pair for pair in server_members(members, SERVER_NAME) if not _is_record(pair[0])]
             if not kept:
                 values = {"path": str(source), "server": SERVER_NAME}
                 raise FindingError(error(FindingCode.PACK_WITHOUT_SERVER, **values))
+            check_targets(source, [path for path, _ in kept])
             return {str(path): _copy(source, member, partial, path) for path, member in kept}
     except BROKEN_ARCHIVE as reason:
         raise refuse(source, "damaged", str(reason)) from reason
     except PermissionError as reason:
         denied = reason.filename if reason.filename is not None else source
         raise FindingError(error(FindingCode.ACCESS_DENIED, path=str(denied))) from reason
+
+
+def _is_record(path: PurePosixPath) -> bool:
+    # the source was a pack already: what we write there is no part of what came
+    return str(path).casefold() == RECORD_NAME
 
 
 @contextmanager
@@ -137,14 +146,17 @@ def _described(source: Path, partial: Path, files: dict[str, str]) -> PackRecord
 
 def _digest_or_none(file: Path) -> str | None:
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
+    except (OSError, FindingError):
         return None
 
 
-def _remove_leftovers() -> None:
-    """Delete what an add that was killed left behind, unless another one may still be at work."""
-    for folder in engines_folder().glob(f"{PARTIAL_PREFIX}*"):
-        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
+def _owned_folder() -> OwnedPath:
+    """Return a folder for a pack that is being made; those of adds that were killed are removed first."""
+    folder = engines_folder()
+    try:
+        remove_abandoned(folder, PARTIAL_PREFIX)
+        return OwnedPath(folder, PARTIAL_PREFIX)
+    except OSError as reason:
+        raise FindingError(storage_finding(reason, folder)) from reason

@@ -8,7 +8,7 @@ from app.engine.blocking import BlockingEngine
 from app.engine.pack_install import verify_pack
 from app.engine.packs import ECHO, EngineEntry, SmokeResult, write_record
 from app.engine.protocol import ChatMessage, Failed, Token
-from app.findings import Finding, FindingCode, FindingError, error
+from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.options import EngineOptions, SamplingOptions
 from app.paths import resource_path
 
@@ -21,17 +21,20 @@ _OPTIONS: Final = EngineOptions(n_ctx=256, n_batch=256, n_ubatch=256, cpu_moe=Tr
 
 
 def smoke_test(entry: EngineEntry) -> tuple[Finding, ...]:
-    """Test an engine, keep the result in a pack's record, and return what is wrong; empty when it passed.
+    """Test an engine, keep the result in a pack's record, and return what is wrong: errors when it failed.
 
-    A pack whose files have changed is not started. The tensor override counts: builds are known
-    that die of it (`--cpu-moe`).
+    A result that cannot be kept is a warning. A pack whose files have changed is not started. The tensor
+    override counts: builds are known that die of it (`--cpu-moe`).
     """
     findings = verify_pack(entry) or _run(entry)
     folder, record = entry.spec.pack_folder, entry.record
     if folder is not None and record is not None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         codes = tuple(finding.code.value for finding in findings)
-        write_record(folder, replace(record, smoke=SmokeResult(not findings, at, codes)))
+        try:
+            write_record(folder, replace(record, smoke=SmokeResult(not findings, at, codes)))
+        except FindingError as reason:
+            return *findings, replace(reason.finding, severity=Severity.WARNING)
     return findings
 
 

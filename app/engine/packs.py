@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from app.engine.llama_server_capabilities import server_executable
 from app.engine.spec import BackendKind, EngineSpec
-from app.files import write_atomically
+from app.files import is_regular, read_regular, write_atomically
 from app.findings import FindingCode, FindingError, error
 from app.paths import engines_folder
 
@@ -19,6 +19,7 @@ WORKER: Final = EngineSpec("worker", BackendKind.LLAMA)
 ECHO: Final = EngineSpec("echo", BackendKind.ECHO)
 RECORD_NAME: Final = "pack.json"
 PARTIAL_PREFIX: Final = ".adding-"
+LARGEST_RECORD_BYTES: Final = 16 * 1024**2
 
 _FORMAT: Final = 1
 _WORKER_PACKAGE: Final = "llama_cpp"
@@ -122,8 +123,8 @@ def list_engines(settings_engine: str | None = None, *, with_echo: bool = False)
     entries = [EngineEntry(WORKER)] if _worker_is_installed() else []
     entries += [
         EngineEntry(EngineSpec(folder.name, BackendKind.LLAMA_SERVER, folder), read_record(folder))
-        for folder in sorted(engines_folder().iterdir())
-        if not folder.name.startswith(".") and server_executable(folder).is_file()
+        for folder in _folders()
+        if not folder.name.startswith(".") and is_regular(server_executable(folder))
     ]
     if with_echo:
         entries.append(EngineEntry(ECHO))
@@ -188,7 +189,7 @@ def free_name(source_name: str) -> str:
 def read_record(folder: Path) -> PackRecord | None:
     """Return what `pack.json` says, or None if there is none that can be read."""
     try:
-        data = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+        data = json.loads(read_regular(folder / RECORD_NAME, LARGEST_RECORD_BYTES).decode("utf-8"))
         smoke = data.get("smoke")
         return PackRecord(
             source=str(data["source"]),
@@ -200,7 +201,7 @@ def read_record(folder: Path) -> PackRecord | None:
             if smoke
             else None,
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (FindingError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -210,7 +211,7 @@ def write_record(folder: Path, record: PackRecord) -> None:
     Raises:
         FindingError: `DISK_FULL` or `STORE_READ_ONLY`.
     """
-    text = json.dumps({"format": _FORMAT, **asdict(record)}, ensure_ascii=False, indent=1)
+    text = json.dumps({"format": _FORMAT, **asdict(record)}, ensure_ascii=True, indent=1)
     write_atomically(folder / RECORD_NAME, text.encode())
 
 
@@ -233,4 +234,12 @@ def _default_name(entries: list[EngineEntry]) -> str | None:
 
 
 def _taken_names() -> frozenset[str]:
-    return frozenset(folder.name.lower() for folder in engines_folder().iterdir())
+    return frozenset(folder.name.lower() for folder in _folders())
+
+
+def _folders() -> list[Path]:
+    """Return what lies where packs lie; nothing where that folder cannot be made or read."""
+    try:
+        return sorted(engines_folder().iterdir())
+    except OSError:
+        return []

@@ -29,7 +29,7 @@ from app.engine.packs import (
     write_record,
 )
 from app.engine.spec import BackendKind
-from app.findings import FindingCode, FindingError
+from app.findings import FindingCode, FindingError, Severity
 from app.paths import engines_folder
 from tests.fake_pack import make_fake_pack
 
@@ -366,3 +366,56 @@ def test_a_damaged_archive_gives_members_or_a_named_error(changes: list[tuple[in
         assert reason.finding.code is FindingCode.PACK_INVALID
     except BROKEN_ARCHIVE:
         pass
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"llama-server": b"x", "a": b"1", "a/b": b"2"},
+        {"llama-server": b"x", "A/b": b"1", "a": b"2"},
+        {"llama-server": b"x", "n" * 300: b"1"},
+        {"llama-server": b"x", "/".join(["dir"] * 400): b"1"},
+        {"bin/llama-server": b"x", "bin/licenses": b"1", "LICENSE": b"2"},
+    ],
+)
+def test_entries_that_cannot_lie_beside_each_other_are_refused(
+    tmp_path: Path, entries: dict[str, bytes]
+) -> None:
+    archive = _zip(tmp_path / "bad.zip", entries)
+    assert _fails(lambda: add_pack(archive)) is FindingCode.PACK_INVALID
+    assert list(engines_folder().iterdir()) == []
+
+
+def test_a_licence_deep_in_the_archive_gets_a_name_that_fits(tmp_path: Path) -> None:
+    deep = "/".join(["d" * 90] * 4) + "/LICENSE"
+    entry = add_pack(_zip(tmp_path / "p.zip", {deep: b"free"}, _source(tmp_path)))
+    assert entry.record is not None
+    (name,) = (path for path in entry.record.files if path.endswith("d-LICENSE"))
+    assert (engines_folder() / entry.name / name).read_bytes() == b"free"
+
+
+def test_a_pack_made_of_a_pack_has_a_record_of_its_own(tmp_path: Path) -> None:
+    add_pack(_source(tmp_path), "first")
+    second = add_pack(engines_folder() / "first", "second")
+    assert second.record is not None
+    assert "pack.json" not in second.record.files
+    assert verify_pack(second) == ()
+    assert verify_pack(next(entry for entry in list_engines() if entry.name == "second")) == ()
+
+
+def test_a_source_whose_name_is_no_text_is_recorded(tmp_path: Path) -> None:
+    source = _source(tmp_path).rename(tmp_path / os.fsdecode(b"p\xff"))
+    entry = add_pack(source, "p")
+    assert read_record(engines_folder() / "p") == entry.record
+
+
+def test_a_result_that_cannot_be_kept_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = add_pack(_source(tmp_path), "p")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    failed, kept = smoke_test(entry)
+    assert failed.code is FindingCode.PACK_SMOKE_FAILED
+    assert (kept.code, kept.severity) == (FindingCode.DISK_FULL, Severity.WARNING)
