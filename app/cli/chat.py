@@ -17,11 +17,12 @@ from app.cli.chat_terminal import talk
 from app.cli.chat_view import ChatView
 from app.cli.context import EXIT_FAILED, CliContext, UsageError
 from app.cli.main import EXIT_INTERRUPTED
+from app.cli.numbers import decimal_number, given_text, moe_wish, whole_number
 from app.engine.blocking import BlockingEngine
 from app.engine.protocol import Event, Hello
 from app.engine.spec import BackendKind
 from app.findings import FindingError, Severity
-from app.options import BOUNDS, KV_CACHE_TYPES, OptionError, SamplingOptions
+from app.options import KV_CACHE_TYPES, SamplingOptions
 from app.paths import chats_file
 from app.planner.facts import Wishes
 from app.texts import Texts
@@ -33,19 +34,21 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     def words(name: str) -> str:
         return texts.text(f"cli.chat.{name}.help")
 
-    parser.add_argument("path", metavar="PATH", nargs="?", type=Path, help=words("path"))
+    parser.add_argument("path", metavar="PATH", nargs="?", type=given_text(texts), help=words("path"))
     parser.add_argument("--prompt", metavar="TEXT", help=words("prompt"))
     parser.add_argument("--system", metavar="TEXT", help=words("system"))
-    parser.add_argument("--max-tokens", metavar="N", type=int, help=words("max_tokens"))
-    parser.add_argument("--seed", metavar="N", type=int, help=words("seed"))
-    parser.add_argument("--temperature", metavar="X", type=float, help=words("temperature"))
-    parser.add_argument("--engine", metavar="NAME", help=words("engine"))
+    parser.add_argument("--max-tokens", metavar="N", help=words("max_tokens"))
+    parser.add_argument("--seed", metavar="N", help=words("seed"))
+    parser.add_argument("--temperature", metavar="X", help=words("temperature"))
+    parser.add_argument("--engine", metavar="NAME", type=given_text(texts), help=words("engine"))
     parser.add_argument("--moe", metavar="auto|off|all|N", default="auto", help=words("moe"))
-    parser.add_argument("--context", metavar="N", type=int, help=words("context"))
+    parser.add_argument("--context", metavar="N", help=words("context"))
     parser.add_argument("--kv", metavar="TYPE", choices=KV_CACHE_TYPES, help=words("kv"))
-    parser.add_argument("--threads", metavar="N", type=int, help=words("threads"))
+    parser.add_argument("--threads", metavar="N", help=words("threads"))
     parser.add_argument("--no-repack", action="store_true", help=words("no_repack"))
-    parser.add_argument("--rpc", metavar="HOST:PORT", action="append", default=[], help=words("rpc"))
+    parser.add_argument(
+        "--rpc", metavar="HOST:PORT", type=given_text(texts), action="append", default=[], help=words("rpc")
+    )
     parser.add_argument("--no-save", action="store_true", help=words("no_save"))
     parser.add_argument("--json", action="store_true", help=words("json"))
 
@@ -71,50 +74,28 @@ def _request(args: argparse.Namespace, texts: Texts) -> ChatRequest:
         raise UsageError(texts.text("cli.chat.json_needs_prompt"))
     if args.prompt is not None and not args.prompt.strip():
         raise UsageError(texts.text("cli.chat.empty_prompt"))
-    given = {"temperature": args.temperature, "seed": args.seed, "max_tokens": args.max_tokens}
-    try:
-        sampling = SamplingOptions(**{name: value for name, value in given.items() if value is not None})
-        wishes = Wishes(
-            moe=_moe(args.moe),
-            n_ctx=_positive("context", args.context),
-            kv_type=args.kv,
-            repack=False if args.no_repack else None,
-            n_threads=_positive("threads", args.threads),
-        )
-    except OptionError as reason:
-        raise UsageError(_bad_value(reason, texts)) from reason
+    sampling = {
+        "temperature": decimal_number("--temperature", args.temperature, "temperature", texts),
+        "seed": whole_number("--seed", args.seed, "seed", texts),
+        "max_tokens": whole_number("--max-tokens", args.max_tokens, "max_tokens", texts),
+    }
+    wishes = Wishes(
+        moe=moe_wish(args.moe, texts),
+        n_ctx=whole_number("--context", args.context, "n_ctx", texts),
+        kv_type=args.kv,
+        repack=False if args.no_repack else None,
+        n_threads=whole_number("--threads", args.threads, "n_threads", texts),
+    )
     return ChatRequest(
-        path=args.path,
+        path=None if args.path is None else Path(args.path),
         prompt=None if args.prompt is None else storable(args.prompt),
         system=None if args.system is None else storable(args.system),
-        sampling=sampling,
+        sampling=SamplingOptions(**{k: v for k, v in sampling.items() if v is not None}),  # type: ignore[arg-type]  # by name
         wishes=wishes,
         engine=args.engine,
         rpc_servers=tuple(args.rpc),
         is_saved=not args.no_save,
     )
-
-
-def _bad_value(reason: OptionError, texts: Texts) -> str:
-    accepted = reason.accepted
-    if reason.field_name in BOUNDS:
-        accepted = "{:,g} – {:,g}".format(*BOUNDS[reason.field_name])
-    return texts.text("cli.chat.bad_value", name=reason.field_name, value=reason.value, accepted=accepted)
-
-
-def _moe(text: str) -> str | int:
-    if text in ("auto", "off", "all"):
-        return text
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise OptionError("moe", text, "auto, off, all, 0, 1, 2, ...")
-
-
-def _positive(name: str, value: int | None) -> int | None:
-    largest = BOUNDS["n_ctx" if name == "context" else "n_threads"][1]
-    if value is not None and not 1 <= value <= largest:
-        raise OptionError(name, value, f"1 – {largest:,g}")
-    return value
 
 
 def _chat(request: ChatRequest, report: ChatReport) -> int:

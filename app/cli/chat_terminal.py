@@ -52,12 +52,14 @@ def talk(answerer: Answerer, store: ConversationStore | None) -> int:
 
 def _read_line(context: CliContext) -> str | None:
     """Return the next line, None at the end of the input."""
+    if sys.stdin is None:
+        return None
     if not (sys.stdin.isatty() and context.out.isatty()):
         return sys.stdin.readline() or None
     try:
         return input(context.texts.text("cli.chat.you"))
     except EOFError:
-        print(file=context.err)
+        context.print_line(to_err=True)
         return None
 
 

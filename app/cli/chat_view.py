@@ -1,17 +1,16 @@
 """How a chat looks in the terminal: answers on stdout, everything else on stderr."""
 
-import re
 from collections.abc import Iterable
-from typing import Final, TextIO
+from typing import Final
 
 from app.chat.reasoning import Piece, PieceKind
 from app.chat.turn import TurnFigures
 from app.cli.chat_setup import Launch
-from app.cli.context import CliContext
+from app.cli.context import CliContext, one_line, safe_for_terminal
+from app.cli.streams import Writer
 from app.engine.protocol import Event, LoadProgress, PromptProgress
 from app.options import ALL_LAYERS
 
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CLEAR_LINE: Final = "\r\x1b[K"
 
 
@@ -113,19 +112,14 @@ class ChatView:
     def _progress(self, text: str, plain: str | None = None) -> None:
         """Show `text` in place on a terminal; elsewhere a line per new `plain` text."""
         if self._context.err.isatty():
-            print(f"{_CLEAR_LINE}{text}", end="", file=self._context.err, flush=True)
+            print(f"{_CLEAR_LINE}{one_line(text)}", end="", file=self._context.err, flush=True)
             self._is_moving = True
         elif plain is not None and plain != self._last_plain:
-            print(plain, file=self._context.err, flush=True)
+            self._context.print_line(plain, to_err=True)
             self._last_plain = plain
 
 
-def safe_for_terminal(text: str) -> str:
-    """Return `text` without control characters: a model's output must not steer the terminal."""
-    return _CONTROLS.sub("\ufffd", text)
-
-
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: Writer, text: str) -> None:
     stream.write(safe_for_terminal(text) if stream.isatty() else text)
     stream.flush()
 

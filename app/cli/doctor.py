@@ -1,17 +1,25 @@
 """`moxie doctor`: what this machine has and what is wrong with it."""
 
 import argparse
+import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.cli.numbers import given_text
 from app.engine.packs import EngineEntry, choose_engine, list_engines
+from app.files import PathKind, path_kind, storage_finding
 from app.findings import Finding, FindingError, Severity
 from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
 from app.hardware.recording import load_recording, save_recording
 from app.hardware.this_machine import detect_this_machine
+from app.paths import data_folder
 from app.texts import NO_VALUE, Texts
+
+LONGEST_NAME_BYTES: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +38,22 @@ class _Diagnosis:
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     """Declare the arguments of `moxie doctor`."""
     parser.add_argument("--json", action="store_true", help=texts.text("cli.doctor.json.help"))
-    parser.add_argument("--save", type=Path, metavar="FILE", help=texts.text("cli.doctor.save.help"))
-    parser.add_argument("--replay", type=Path, metavar="FILE", help=texts.text("cli.doctor.replay.help"))
+    parser.add_argument(
+        "--save", type=given_text(texts), metavar="FILE", help=texts.text("cli.doctor.save.help")
+    )
+    parser.add_argument(
+        "--replay", type=given_text(texts), metavar="FILE", help=texts.text("cli.doctor.replay.help")
+    )
 
 
 def run(args: argparse.Namespace, context: CliContext) -> int:
     """Look at the machine, or at a recorded one, and say what is there. A missing GPU is no failure."""
-    _check_paths(args, context.texts)
-    diagnosis = _look_at_recording(args.replay) if args.replay else _look_at_machine(context)
-    if args.save:
-        save_recording(diagnosis.facts, args.save)
-        context.tell("cli.doctor.saved", path=str(args.save))
+    replayed = None if args.replay is None else _recording(Path(args.replay), context.texts)
+    target = None if args.save is None else _new_file(Path(args.save), context.texts)
+    diagnosis = _look_at_recording(replayed) if replayed else _look_at_machine(context)
+    if target is not None:
+        save_recording(diagnosis.facts, target)
+        context.tell("cli.doctor.saved", path=str(target))
     if args.json:
         context.print_json(_to_json(diagnosis))
     else:
@@ -48,17 +61,28 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     return EXIT_OK
 
 
-def _check_paths(args: argparse.Namespace, texts: Texts) -> None:
-    if args.replay and not args.replay.is_file():
-        raise UsageError(texts.text("cli.doctor.replay_missing", path=str(args.replay)))
-    if args.save and (args.save.is_dir() or not args.save.parent.is_dir()):
-        raise UsageError(texts.text("cli.doctor.save_impossible", path=str(args.save)))
+def _recording(file: Path, texts: Texts) -> Path:
+    if path_kind(file) is None:
+        raise UsageError(texts.text("cli.doctor.replay_missing", path=str(file)))
+    return file
+
+
+def _new_file(file: Path, texts: Texts) -> Path:
+    has_folder = path_kind(file.parent) is PathKind.FOLDER
+    if (
+        not has_folder
+        or path_kind(file) is PathKind.FOLDER
+        or len(os.fsencode(file.name)) > LONGEST_NAME_BYTES
+    ):
+        raise UsageError(texts.text("cli.doctor.save_impossible", path=str(file)))
+    return file
 
 
 def _look_at_machine(context: CliContext) -> _Diagnosis:
     facts = detect_this_machine()
     chosen = context.settings.engine
-    return _Diagnosis(facts, list_engines(chosen), facts.findings + _engine_findings(chosen))
+    findings = facts.findings + _engine_findings(chosen) + _data_folder_findings()
+    return _Diagnosis(facts, list_engines(chosen), findings)
 
 
 def _look_at_recording(file: Path) -> _Diagnosis:
@@ -73,6 +97,16 @@ def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:
     except FindingError as reason:
         return (replace(reason.finding, severity=Severity.WARNING),)
     return ()
+
+
+def _data_folder_findings() -> tuple[Finding, ...]:
+    """Return why chats and settings cannot be kept."""
+    folder = data_folder()
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return ()
+    except OSError as reason:
+        return (replace(storage_finding(reason, folder), severity=Severity.WARNING),)
 
 
 def _to_json(diagnosis: _Diagnosis) -> dict[str, object]:
@@ -106,7 +140,7 @@ def _print_card(diagnosis: _Diagnosis, context: CliContext) -> None:
     if diagnosis.engines is not None:
         _print_engines(diagnosis.engines, context)
     if diagnosis.findings:
-        print(file=context.out)
+        context.print_line()
         context.print_findings(diagnosis.findings)
 
 

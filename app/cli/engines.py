@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cli.context import EXIT_FAILED, EXIT_OK, CliContext, UsageError
+from app.cli.numbers import given_text
 from app.engine.pack_install import add_pack
 from app.engine.pack_smoke import smoke_test
-from app.engine.packs import EngineEntry, choose_engine, find_engine, list_engines
-from app.findings import Finding, FindingCode, error
+from app.engine.packs import ECHO, EngineEntry, choose_engine, find_engine, list_engines
+from app.files import path_kind
+from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.paths import settings_file
 from app.settings import save_settings
 from app.texts import LANGUAGES, Texts
@@ -16,6 +18,7 @@ from app.texts import LANGUAGES, Texts
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     """Describe the four actions."""
+    given = given_text(texts)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     def action(name: str) -> argparse.ArgumentParser:
@@ -28,12 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     listing.add_argument("--json", action="store_true", help=texts.text("cli.engines.json.help"))
     listing.add_argument("--all", action="store_true", help=texts.text("cli.engines.all.help"))
     adding = action("add")
-    adding.add_argument("path", metavar="PATH", type=Path, help=texts.text("cli.engines.path.help"))
-    adding.add_argument("--name", metavar="NAME", help=texts.text("cli.engines.new_name.help"))
+    adding.add_argument("path", metavar="PATH", type=given, help=texts.text("cli.engines.path.help"))
+    adding.add_argument("--name", metavar="NAME", type=given, help=texts.text("cli.engines.new_name.help"))
     testing = action("test")
-    testing.add_argument("name", metavar="NAME", nargs="?", help=texts.text("cli.engines.name.help"))
+    testing.add_argument(
+        "name", metavar="NAME", nargs="?", type=given, help=texts.text("cli.engines.name.help")
+    )
     using = action("use")
-    using.add_argument("name", metavar="NAME", help=texts.text("cli.engines.name.help"))
+    using.add_argument("name", metavar="NAME", type=given, help=texts.text("cli.engines.name.help"))
 
 
 def run(args: argparse.Namespace, context: CliContext) -> int:
@@ -42,7 +47,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
         case "list":
             return _list(context, as_json=args.json, with_echo=args.all)
         case "add":
-            return _add(context, args.path, args.name)
+            return _add(context, Path(args.path), args.name)
         case "test":
             return _test(context, _entry(context, args.name))
     return _use(context, args.name)
@@ -84,7 +89,7 @@ def _complaints(context: CliContext, entries: tuple[EngineEntry, ...]) -> tuple[
 
 
 def _add(context: CliContext, path: Path, name: str | None) -> int:
-    if not path.exists():
+    if path_kind(path) is None:
         raise UsageError(context.texts.text("cli.engines.no_path", path=path))
     context.tell("cli.engines.unpacking", path=path)
     entry = add_pack(path, name)
@@ -95,16 +100,20 @@ def _add(context: CliContext, path: Path, name: str | None) -> int:
 def _test(context: CliContext, entry: EngineEntry) -> int:
     context.tell("cli.engines.testing", name=entry.name)
     findings = smoke_test(entry)
-    if findings:
-        context.print_findings(findings)
+    context.print_findings(findings)
+    if any(finding.severity is Severity.ERROR for finding in findings):
         return EXIT_FAILED
     context.say("cli.engines.passed", name=entry.name)
     return EXIT_OK
 
 
 def _use(context: CliContext, name: str) -> int:
+    if name == ECHO.name:  # for tests: nothing anybody would want all chats to use
+        known = tuple(entry.name for entry in list_engines())
+        raise FindingError(error(FindingCode.ENGINE_NOT_FOUND, name=name, known=known or None))
     entry = find_engine(name)
-    save_settings(settings_file(), replace(context.settings, engine=entry.name))
+    findings = save_settings(settings_file(), replace(context.settings, engine=entry.name))
+    context.print_findings(findings, to_err=True)
     context.say("cli.engines.using", name=entry.name)
     if not entry.has_passed:
         context.tell("cli.engines.untested", name=entry.name)

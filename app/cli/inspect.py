@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cli.context import EXIT_OK, CliContext
 from app.cli.inspected import inspect_argument
+from app.cli.numbers import given_text
 from app.findings import Finding
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile
@@ -25,7 +26,9 @@ class _Answer:
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     """Declare what `inspect` takes."""
-    parser.add_argument("path", metavar="PATH", help=texts.text("cli.inspect.path.help"))
+    parser.add_argument(
+        "path", metavar="PATH", type=given_text(texts), help=texts.text("cli.inspect.path.help")
+    )
     parser.add_argument("--json", action="store_true", help=texts.text("cli.json.help"))
     parser.add_argument(
         "--engine-check", action="store_true", help=texts.text("cli.inspect.engine_check.help")
@@ -105,10 +108,10 @@ def _print_table(answer: _Answer, *, asked: bool, context: CliContext) -> None:
         rows.append(("cli.inspect.label.engine", _yes_or_no(answer.engine_accepts, texts)))
     labels = {key: texts.text(key) for key, _ in rows}
     width = max(_columns(label) for label in labels.values())
-    print(facts.path, file=context.out)
+    context.print_line(str(facts.path))
     for key, value in rows:
         padding = " " * (width - _columns(labels[key]))
-        print(f"  {labels[key]}{padding}  {value}", file=context.out)
+        context.print_line(f"  {labels[key]}{padding}  {value}")
 
 
 def _identity_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]:

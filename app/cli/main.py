@@ -2,18 +2,19 @@
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Final, NoReturn
 
 from app import __version__
-from app.cli.context import EXIT_FAILED, EXIT_USAGE, CliContext, UsageError, default_context
-from app.files import storage_code
-from app.findings import Finding, FindingError, Severity, error
+from app.cli.context import EXIT_FAILED, EXIT_USAGE, UsageError, default_context
+from app.cli.streams import OutputError, abandon, fill_closed_descriptors
+from app.cli.usage import complaint
+from app.files import system_finding
+from app.findings import FindingCode, FindingError, error
 from app.paths import settings_file
-from app.settings import Settings, load_settings
+from app.settings import load_settings
 from app.texts import LANGUAGES, Texts, system_language
 
 SUBCOMMANDS: Final = ("inspect", "plan", "doctor", "chat", "engines", "selftest")
@@ -24,20 +25,18 @@ EXIT_INTERRUPTED: Final = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status."""
+    fill_closed_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    settings, findings = _settings()
+    settings, findings = load_settings(settings_file())
     language = _asked_language(arguments) or settings.language or system_language()
     context = default_context(Texts(language), settings)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        context.print_findings(findings, to_err=True)
-        return EXIT_FAILED
     context.print_findings(findings, to_err=True)
     try:
         args = _parser(context.texts, arguments).parse_args(arguments)
         status: int = _module(args.subcommand).run(args, context)
         context.out.flush()
     except UsageError as reason:
-        print(reason, file=context.err)
+        context.print_line(str(reason), to_err=True)
         return EXIT_USAGE
     except FindingError as reason:
         context.print_findings([reason.finding], to_err=True)
@@ -45,22 +44,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        return _reader_went_away(context)
+        abandon(sys.stdout)  # as `head` does: the rest of the output has nowhere to go
+        return EXIT_FAILED
+    except OutputError as reason:
+        abandon(sys.stdout)
+        context.print_findings([error(FindingCode.OUTPUT_FAILED, detail=str(reason))], to_err=True)
+        return EXIT_FAILED
+    except OSError as reason:
+        context.print_findings([system_finding(reason)], to_err=True)
+        return EXIT_FAILED
     return status
 
 
 def tell(key: str, **values: object) -> None:
     """Print one sentence of the catalogue to stderr, in the person's language."""
-    settings, _ = _settings()
+    settings, _ = load_settings(settings_file())
     default_context(Texts(settings.language or system_language()), settings).tell(key, **values)
-
-
-def _settings() -> tuple[Settings, tuple[Finding, ...]]:
-    try:
-        return load_settings(settings_file())
-    except OSError as reason:
-        finding = error(storage_code(reason), path=reason.filename, detail=reason.strerror)
-        return Settings(), (finding,)
 
 
 def _module(name: str) -> ModuleType:
@@ -105,10 +104,4 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help().replace("usage: ", self._texts.text("cli.usage.title") + " ", 1)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(self._texts.text("cli.bad_usage", detail=message))
-
-
-def _reader_went_away(context: CliContext) -> int:
-    # as `head` does: the rest of the output has nowhere to go, and flushing it at exit must not complain
-    os.dup2(os.open(os.devnull, os.O_WRONLY), context.out.fileno())
-    return EXIT_FAILED
+        raise UsageError(self._texts.text("cli.bad_usage", detail=complaint(message, self._texts)))

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
 from app.cli.inspected import inspect_argument
-from app.findings import FindingError
+from app.cli.numbers import given_text, moe_wish, shown, whole_number
+from app.findings import FindingCode, FindingError
 from app.hardware.facts import HardwareFacts
-from app.options import ALL_LAYERS, BOUNDS, EngineOptions
+from app.options import ALL_LAYERS, EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
 from app.planner.report import ModelReport, budget_from, report_of
 from app.texts import Texts, format_bytes
 
 KV_TYPES: Final = ("f16", "q8_0", "q4_0")
-MOE_WORDS: Final = ("auto", "off", "all")
 LARGEST_SIZE_BYTES: Final = 2**60
 
 _SIZE: Final = re.compile(r"(\d{1,20}(?:\.\d{1,6})?) ?(?:([kmgt])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
@@ -24,7 +24,7 @@ _EXPONENTS: Final = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     """Declare what `moxie plan` takes."""
-    parser.add_argument("path", metavar="PATH", help=texts.text("cli.plan.path.help"))
+    parser.add_argument("path", metavar="PATH", type=given_text(texts), help=texts.text("cli.plan.path.help"))
     parser.add_argument("--vram", metavar="SIZE[,SIZE]", help=texts.text("cli.plan.vram.help"))
     parser.add_argument("--ram", metavar="SIZE", help=texts.text("cli.plan.ram.help"))
     parser.add_argument("--context", metavar="N", help=texts.text("cli.plan.context.help"))
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
         "--moe", metavar="auto|off|all|N", default="auto", help=texts.text("cli.plan.moe.help")
     )
     parser.add_argument("--kv", choices=KV_TYPES, help=texts.text("cli.plan.kv.help"))
-    parser.add_argument("--machine", metavar="FILE", help=texts.text("cli.plan.machine.help"))
+    machine_help = texts.text("cli.plan.machine.help")
+    parser.add_argument("--machine", metavar="FILE", type=given_text(texts), help=machine_help)
     parser.add_argument("--json", action="store_true", help=texts.text("cli.plan.json.help"))
 
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     """
     wishes = Wishes(
         moe=moe_wish(args.moe, context.texts),
-        n_ctx=_number("--context", args.context, BOUNDS["n_ctx"], context.texts),
+        n_ctx=whole_number("--context", args.context, "n_ctx", context.texts),
         kv_type=args.kv,
     )
     inspected = inspect_argument(args.path, context.texts)
@@ -86,28 +87,6 @@ def parse_size(value: str) -> int | None:
     return size if size <= LARGEST_SIZE_BYTES else None
 
 
-def moe_wish(value: str, texts: Texts) -> str | int:
-    """Return a `--moe` value as the planner takes it.
-
-    Raises:
-        UsageError: neither one of the words nor a number of blocks.
-    """
-    if value in MOE_WORDS:
-        return value
-    if value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    raise UsageError(texts.text("cli.plan.bad_moe", value=value))
-
-
-def _number(option: str, value: str | None, bounds: tuple[float, float], texts: Texts) -> int | None:
-    if value is None:
-        return None
-    low, high = bounds
-    if not (value.isascii() and value.isdigit() and len(value) < 10 and low <= int(value) <= high):
-        raise UsageError(texts.text("cli.plan.bad_number", option=option, value=value, low=low, high=high))
-    return int(value)
-
-
 def _budget(args: argparse.Namespace, texts: Texts) -> MemoryBudget:
     vram = None if args.vram is None else [_size(item, texts) for item in args.vram.split(",")]
     ram = None if args.ram is None else _size(args.ram, texts)
@@ -126,7 +105,7 @@ def _budget(args: argparse.Namespace, texts: Texts) -> MemoryBudget:
 def _size(value: str, texts: Texts) -> int:
     size = parse_size(value)
     if size is None:
-        raise UsageError(texts.text("cli.plan.bad_size", value=value))
+        raise UsageError(texts.text("cli.plan.bad_size", value=shown(value)))
     return size
 
 
@@ -141,6 +120,8 @@ def _machine(recording: str | None, texts: Texts) -> HardwareFacts:
     try:
         return load_recording(Path(recording))
     except FindingError as reason:
+        if reason.finding.code is not FindingCode.PATH_MISSING:
+            raise
         raise UsageError(texts.finding(reason.finding).message) from reason
 
 

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import app
+from app.chat.database import check_database
 from app.chat.store import ConversationStore
 from app.cli.context import EXIT_FAILED, EXIT_OK, CliContext
 from app.engine.pack_smoke import TINY_MODEL, smoke_test
 from app.engine.packs import EngineEntry, list_engines
-from app.files import storage_finding, write_atomically
+from app.files import system_finding, write_atomically
 from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.gguf.inspect_file import inspect_path
-from app.paths import data_folder, resource_path
+from app.paths import chats_file, data_folder, resource_path
 from app.texts import LANGUAGES, Texts
 
 _NOT_IN_THIS_PROCESS: Final = ("app.ui", "app.engine.llama", "app.__main__")
@@ -117,7 +118,10 @@ def _tried(name: str, check: Check, needs: StepResult | None = None) -> StepResu
         detail, findings = check()
     except FindingError as reason:
         findings = (reason.finding,)
-    state = StepState.FAILED if findings else StepState.OK
+    except OSError as reason:
+        findings = (system_finding(reason),)
+    is_failed = any(finding.severity is Severity.ERROR for finding in findings)
+    state = StepState.FAILED if is_failed else StepState.OK
     return StepResult(name, state, (time.perf_counter() - started) * 1000.0, detail, findings)
 
 
@@ -162,12 +166,9 @@ def _check_catalogues() -> StepOutcome:
 
 
 def _write_and_delete() -> StepOutcome:
-    try:
-        file = data_folder() / ".selftest"
-        write_atomically(file, b"selftest")
-        file.unlink()
-    except OSError as reason:
-        raise FindingError(storage_finding(reason, Path(reason.filename or "."))) from reason
+    file = data_folder() / ".selftest"
+    write_atomically(file, b"selftest")
+    file.unlink()
     return str(file.parent), ()
 
 
@@ -183,7 +184,7 @@ def _save_and_read() -> StepOutcome:
         store.close()
         if conversation is None or conversation.messages[0].content != "Moxie 魔匣":
             raise _damaged(f"SQLite {sqlite3.sqlite_version}")
-    return f"SQLite {sqlite3.sqlite_version}", ()
+    return f"SQLite {sqlite3.sqlite_version}", check_database(chats_file())
 
 
 def _read_tiny_model() -> StepOutcome:

@@ -151,7 +151,7 @@ def test_a_missing_path_is_one_sentence_and_exit_2(tmp_path: Path) -> None:
         ("--prompt", "x", "--moe", "some"),
         ("--prompt", "x", "--temperature", "99"),
         ("--prompt", "x", "--seed", "-1"),
-        ("--prompt", "x", "--context", "0"),
+        ("--prompt", "x", "--context", "-1"),
         ("--prompt", "x", "--threads", "many"),
         ("--prompt", "x", "--no-such-option"),
     ],

@@ -22,6 +22,7 @@ import pty
 
 TINY = str(resource_path("selftest", "tiny-moe.gguf"))
 DEADLINE_SECONDS = 60
+RETYPE_SECONDS = 10
 CTRL_C = "\x03"
 CLEARED = "\x1b[K"
 """Ends the moving line that shows progress."""
@@ -47,10 +48,10 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
-    def wait_for(self, text: str) -> str:
+    def wait_for(self, text: str, seconds: float = DEADLINE_SECONDS) -> str:
         """Return what came up to and with `text`, and forget it."""
         wanted = text.encode()
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + seconds
         while wanted not in self._seen:
             ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, f"{text!r} did not come, only {self._seen!r}"
@@ -58,6 +59,24 @@ class Terminal:
         end = self._seen.index(wanted) + len(wanted)
         before, self._seen = self._seen[:end], self._seen[end:]
         return before.decode(errors="replace")
+
+    def interrupt(self, answer: str | None) -> None:
+        """Type Ctrl+C at the prompt until `answer` is seen, or the end.
+
+        Python's readline overlooks a signal that comes just before it waits for a key, and then
+        takes it with the next one.
+        """
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < deadline:
+            self.type(CTRL_C)
+            try:
+                if answer is None:
+                    self.process.wait(RETYPE_SECONDS)
+                else:
+                    self.wait_for(answer, RETYPE_SECONDS)
+            except (AssertionError, subprocess.TimeoutExpired):
+                continue
+            return
 
     def close(self) -> None:
         self.process.kill()
@@ -104,10 +123,9 @@ def test_ctrl_c_stops_an_answer_but_not_the_program(terminal: Terminal, data_hom
 
 def test_a_second_ctrl_c_at_the_prompt_leaves(terminal: Terminal) -> None:
     terminal.wait_for("You> ")
-    terminal.type(CTRL_C)
-    terminal.wait_for("Ctrl+C again")
+    terminal.interrupt("Ctrl+C again")
     terminal.wait_for("You> ")
-    terminal.type(CTRL_C)
+    terminal.interrupt(None)
     assert terminal.process.wait(DEADLINE_SECONDS) == 128 + signal.SIGINT
 
 

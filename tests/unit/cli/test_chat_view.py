@@ -8,8 +8,8 @@ import pytest
 from app.chat.reasoning import Piece, PieceKind
 from app.chat.turn import TurnFigures
 from app.cli.chat_setup import options_with_rpc
-from app.cli.chat_view import ChatView, safe_for_terminal
-from app.cli.context import CliContext
+from app.cli.chat_view import ChatView
+from app.cli.context import CliContext, safe_for_terminal
 from app.engine.protocol import LoadProgress, PromptProgress, Timings
 from app.options import ALL_LAYERS, EngineOptions
 from app.planner.facts import Wishes

@@ -123,7 +123,7 @@ def test_an_engine_chosen_but_gone_is_a_warning() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_missing_recording_is_bad_usage_in_one_sentence(language: str, tmp_path: Path) -> None:
-    for path in (tmp_path / "没有.json", tmp_path):
+    for path in (tmp_path / "没有.json", tmp_path / ("n" * 300)):
         with pytest.raises(UsageError) as failure:
             Terminal(language).run("--replay", str(path))
         assert str(path) in str(failure.value)
@@ -131,7 +131,7 @@ def test_a_missing_recording_is_bad_usage_in_one_sentence(language: str, tmp_pat
 
 
 def test_a_place_no_file_can_be_made_at_is_bad_usage_before_anything_is_probed(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "m.json", tmp_path):
+    for path in (tmp_path / "no" / "m.json", tmp_path, tmp_path / ("n" * 300)):
         terminal = Terminal()
         with pytest.raises(UsageError):
             terminal.run("--save", str(path))

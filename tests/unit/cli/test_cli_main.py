@@ -1,5 +1,6 @@
 """Bad usage is one sentence and exit 2, never a traceback, in the person's language."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -61,12 +62,13 @@ def test_the_program_starts_as_a_module() -> None:
     assert done.stdout.startswith("Moxie ")
 
 
-def test_a_data_folder_that_cannot_be_made_is_a_finding_and_no_traceback(
+def test_a_data_folder_that_cannot_be_made_is_a_warning_of_the_doctor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("MOXIE_HOME", str(tmp_path / "file" / "home"))
-    assert main(["doctor"]) == 1
-    printed = capsys.readouterr()
-    assert str(tmp_path / "file") in printed.err
-    assert len(printed.err.splitlines()) == 1
+    assert main(["doctor", "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (finding,) = (f for f in findings if f["code"] == "store-read-only")
+    assert finding["severity"] == "warning"
+    assert finding["values"]["path"] == str(tmp_path / "file" / "home")

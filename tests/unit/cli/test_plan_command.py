@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from app.cli.context import UsageError
 from app.cli.main import main
-from app.cli.plan import moe_wish, parse_size
+from app.cli.numbers import moe_wish
+from app.cli.plan import parse_size
 from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts, HostInfo
 from app.hardware.recording import save_recording
 from app.options import EngineOptions
@@ -76,7 +77,7 @@ def test_vram_0_is_a_machine_without_a_gpu(model: Path, capsys: pytest.CaptureFi
     plan = planned(capsys, model, "--vram", "0", "--ram", "8GiB")
     assert [device["name"] for device in plan["devices"]] == ["CPU"]
     assert plan["options"]["n_gpu_layers"] == 0
-    assert [finding["code"] for finding in plan["findings"]] == ["no-gpu-in-plan"]
+    assert [finding["code"] for finding in plan["findings"]] == ["plan-without-gpu"]
 
 
 def test_several_gpus_are_given_with_commas(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
