@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from app.ui.crash import CrashReporter
 from app.ui.program import Program, system_ports
 from app.ui.session_end import SessionEnd
 from app.ui.single_instance import Handover, SingleInstance
+from app.ui.window_log import WindowLog
 
 DESKTOP_FILE: Final = "moxie"
 EXIT_HANDED_OVER: Final = 0
@@ -31,10 +33,12 @@ def main(arguments: Sequence[str]) -> int:
     instance = SingleInstance(data_folder())
     if not instance.claim(_handover(arguments)):
         return EXIT_HANDED_OVER
+    log = WindowLog(logs_folder())
+    log.install()
     crashes = CrashReporter(logs_folder())
     crashes.install()
     end = SessionEnd(application)
-    program = Program(application, system_ports())
+    program = Program(application, replace(system_ports(), log_lines=log.lines))
     crashes.reported.connect(program.show_crash)
     instance.handed_over.connect(program.open_handover)
     end.saving.connect(program.save)
@@ -47,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     end.close()
     instance.release()
     crashes.uninstall()
+    log.uninstall()
     return status
 
 

@@ -16,10 +16,10 @@ from PySide6.QtCore import QMessageLogContext, QObject, QtMsgType, Signal, qInst
 
 from app import __version__
 from app.hardware.pseudonyms import text_without_personal_names
+from app.ui.capped_file import append_capped, cap
 
 LOG_NAME: Final = "crash.log"
 NATIVE_LOG_NAME: Final = "crash-native.log"
-LOG_LIMIT_BYTES: Final = 256 * 1024
 REPORTS_LIMIT: Final = 20
 """Told to the person per run; a failing paint repeats itself for ever."""
 
@@ -53,7 +53,7 @@ class CrashReporter(QObject):
         previous = qInstallMessageHandler(self._on_qt_message)
         self._undo = [lambda: _restore_hooks(*before), lambda: qInstallMessageHandler(previous)]
         try:
-            _cap(self._native_file)
+            cap(self._native_file)
             self._native_log = self._native_file.open("a", encoding="utf-8")
         except OSError as reason:
             _log.warning("no log of crashes in native code: %s", reason)
@@ -83,7 +83,7 @@ class CrashReporter(QObject):
                 return
             self._known.add(what)
             try:
-                _append(self._log_file, text)
+                append_capped(self._log_file, text)
             except OSError as reason:
                 _log.warning("no crash log: %s", reason)
         self.reported.emit(text_without_personal_names(text))
@@ -109,20 +109,6 @@ class CrashReporter(QObject):
         _print(f"{message}\n")
         if kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg):
             self.report(f"Qt: {message}")
-
-
-def _append(file: Path, text: str) -> None:
-    _cap(file)
-    with file.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.write(f"{text}\n")
-
-
-def _cap(file: Path) -> None:
-    """Keep the newer half of a log that has grown too long."""
-    if not file.exists() or file.stat().st_size <= LOG_LIMIT_BYTES:
-        return
-    kept = file.read_bytes()[-LOG_LIMIT_BYTES // 2 :]
-    file.write_bytes(kept[kept.find(b"\n") + 1 :])
 
 
 def _versions() -> str:

@@ -1,5 +1,6 @@
 """What the wiring joins: made once by the program, handed to every wiring."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.ui.controllers.machine_controller import MachineController
@@ -13,7 +14,11 @@ from app.ui.theme.look import LookSource
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The window and what stands behind it, but for model and chats."""
+    """The window and what stands behind it, but for model and chats.
+
+    Attributes:
+        log_lines: Returns the program's newest warnings.
+    """
 
     window: MainWindow
     looks: LookSource
@@ -22,3 +27,4 @@ class Parts:
     machine: MachineController
     desktop: Desktop
     awake: KeepAwake
+    log_lines: Callable[[], tuple[str, ...]]

@@ -13,6 +13,7 @@ from app.chat.store import ConversationStore
 from app.hardware.ports import GpuSource, HostSource
 from app.paths import chats_file, logs_folder, settings_file
 from app.ui.bridge import Bridge
+from app.ui.collecting import Collecting
 from app.ui.controllers.chat_controller import ChatController
 from app.ui.controllers.engine_holder import MakeSession
 from app.ui.controllers.machine_controller import MachineController
@@ -22,6 +23,7 @@ from app.ui.controllers.preferences import Preferences
 from app.ui.desktop import Desktop, QtDesktop
 from app.ui.keep_awake import KeepAwake, SleepInhibitor, system_inhibitor
 from app.ui.main_window import MainWindow
+from app.ui.model_view import BUSY_PHASES, ModelView
 from app.ui.parts import Parts
 from app.ui.single_instance import Handover
 from app.ui.tasks import SerialTasks, Tasks
@@ -48,6 +50,7 @@ class Ports:
         make_desktop: Gets the window its dialogs belong to.
         make_inhibitor: Gets the reason the system may show.
         make_session: Starts an engine.
+        log_lines: Returns the program's newest warnings, for reports.
     """
 
     gpu_source: GpuSource
@@ -55,6 +58,7 @@ class Ports:
     make_desktop: Callable[[QWidget], Desktop] = QtDesktop
     make_inhibitor: Callable[[str], SleepInhibitor] = system_inhibitor
     make_session: MakeSession = make_session
+    log_lines: Callable[[], tuple[str, ...]] = tuple
 
 
 class Program(QObject):
@@ -77,7 +81,7 @@ class Program(QObject):
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
         self._styled: tuple[Palette, float] | None = None
-        application.setFont(self._looks.look.font("body"))  # before: a label made earlier keeps the old family
+        application.setFont(self._looks.look.font("body"))  # first: a label made earlier keeps the old family
         self.window = MainWindow(self._looks)
         self._on_look_changed()  # only now: Qt would style every widget again at every step of the building
         self._crash_dialog: CrashDialog | None = None
@@ -86,6 +90,8 @@ class Program(QObject):
         self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
         self._machine_wiring = MachineWiring(self.parts, self.model)
         self._preferences_wiring = PreferencesWiring(self.parts)
+        self._collecting = Collecting(self)
+        self.model.view_changed.connect(self._on_view_changed)
         self.window.close_requested.connect(self._on_close_requested)
 
     def show(self, path: Path | None = None) -> None:
@@ -131,6 +137,7 @@ class Program(QObject):
         if self._is_closed:
             return
         self._is_closed = True
+        self._collecting.close()
         self.preferences.set(window_geometry=geometry_text(self.window))
         self.window.hide()  # boxes hand over what was written in them
         self.preferences.save_now()
@@ -145,6 +152,7 @@ class Program(QObject):
     def _start(self, path: Path | None) -> None:
         self.machine.start()
         self.chat.start()
+        self._collecting.start()
         self._model_wiring.look_for_models()
         self._preferences_wiring.look_for_engines()
         for finding in self.preferences.findings:
@@ -178,7 +186,12 @@ class Program(QObject):
             self.machine,
             self._ports.make_desktop(self.window),
             KeepAwake(self._ports.make_inhibitor(reason)),
+            self._ports.log_lines,
         )
+
+    @Slot(object)
+    def _on_view_changed(self, view: ModelView) -> None:
+        self._collecting.set_busy(is_busy=view.phase in BUSY_PHASES)
 
     @Slot()
     def _on_close_requested(self) -> None:

@@ -13,14 +13,20 @@ from app.texts import Texts
 from app.ui.model_view import ModelView
 
 
-def model_report(view: ModelView, hardware: HardwareFacts | None, texts: Texts) -> str:
-    """Return what is known of the model, its load and this machine."""
+def model_report(
+    view: ModelView, hardware: HardwareFacts | None, texts: Texts, warnings: tuple[str, ...] = ()
+) -> str:
+    """Return what is known of the model, its load and this machine.
+
+    Args:
+        warnings: Lines of the program's own log.
+    """
     findings = [view.failure] if view.failure else []
     findings += [finding for finding in view.findings if finding not in findings]
     words = "\n".join(texts.finding_line(finding) for finding in findings)
     data = json.dumps(_data(view, findings, hardware), ensure_ascii=False, indent=2)
-    log = "\n".join(view.log_tail)
-    return text_without_personal_names(f"{words}\n\n{data}\n\n{log}".strip())
+    parts = (words, data, "\n".join(view.log_tail), "\n".join(warnings))
+    return text_without_personal_names("\n\n".join(part for part in parts if part))
 
 
 def _data(view: ModelView, findings: list[Finding], hardware: HardwareFacts | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from app.ui.controllers.chat_controller import ChatController
 from app.ui.controllers.model_controller import ModelController
 from app.ui.model_view import ModelView
 from app.ui.parts import Parts
-from app.ui.report import model_report
+from app.ui.reporting import report_text
 from app.ui.views.chat_items import MessageItem
 from app.ui.widgets.dialogs import TextDialog
 
@@ -131,9 +131,8 @@ class ChatWiring(QObject):
     @Slot(int)
     def _on_details_requested(self, _message_id: int) -> None:
         parts = self._parts
-        report = model_report(self._model.view, parts.machine.hardware, parts.looks.look.texts)
         title = parts.looks.look.text("ui.report.title")
-        TextDialog(parts.looks, title, report, parts.window).open()
+        TextDialog(parts.looks, title, report_text(parts, self._model.view), parts.window).open()
 
     @Slot(object)
     def _on_context_used(self, tokens: int | None) -> None:

@@ -12,7 +12,7 @@ from app.ui.controllers.model_controller import ModelController
 from app.ui.known_models import known_models
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.parts import Parts
-from app.ui.report import model_report
+from app.ui.reporting import copy_report
 from app.ui.views.finding_actions import finding_wishes
 from app.ui.views.palette_rows import PaletteModel
 
@@ -121,9 +121,7 @@ class ModelWiring(QObject):
 
     @Slot()
     def _on_report_requested(self) -> None:
-        parts = self._parts
-        parts.desktop.copy(model_report(self._shown, parts.machine.hardware, parts.looks.look.texts))
-        parts.window.show_toast(parts.looks.look.text("ui.report.copied"))
+        copy_report(self._parts, self._shown)
 
     def _on_models_found(self, models: tuple[PaletteModel, ...]) -> None:
         self._parts.window.palette_popup.show_models(models)

@@ -1,5 +1,6 @@
 """The whole window over the echo engine: what the wiring joins."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,13 @@ def model(tmp_path: Path) -> Path:
 def driver(
     qtbot: QtBot, qapp: QApplication, data_home: Path, desktop: FakeDesktop, inhibitor: FakeInhibitor
 ) -> Iterator[WindowDriver]:
-    ports = Ports(FakeGpuSource(), FakeHostSource(), lambda _parent: desktop, lambda _reason: inhibitor)
+    ports = Ports(
+        FakeGpuSource(),
+        FakeHostSource(),
+        lambda _parent: desktop,
+        lambda _reason: inhibitor,
+        log_lines=lambda: ("WARNING app.part: a warning",),
+    )
     program = make_program(qapp, ports, Settings(engine="echo", language="en"))
     driver = WindowDriver(qtbot, program)
     yield driver
@@ -135,6 +142,14 @@ def test_a_failure_can_be_copied_as_a_report(
     driver.wait_for(lambda: driver.view.phase is ModelPhase.FAILED)
     driver.program.window.chat_place.stage.report_requested.emit()
     assert "not-gguf" in desktop.copied[0]
+    assert "WARNING app.part: a warning" in desktop.copied[0]
+
+
+def test_garbage_is_set_aside_once_the_window_stands(driver: WindowDriver) -> None:
+    driver.show()
+    driver.wait_for(lambda: gc.get_freeze_count() > 0)
+    driver.close()
+    assert gc.get_freeze_count() == 0
 
 
 def test_a_minimised_window_leaves_the_drivers_alone(ready: WindowDriver) -> None:

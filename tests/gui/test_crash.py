@@ -11,7 +11,8 @@ from PySide6.QtCore import QTimer, qCritical, qWarning
 from pytestqt.qtbot import QtBot
 
 from app.paths import source_root
-from app.ui.crash import LOG_LIMIT_BYTES, LOG_NAME, REPORTS_LIMIT, CrashReporter
+from app.ui.capped_file import LOG_LIMIT_BYTES
+from app.ui.crash import LOG_NAME, REPORTS_LIMIT, CrashReporter
 
 NATIVE_CRASH = """
 import faulthandler, sys

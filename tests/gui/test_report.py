@@ -24,7 +24,9 @@ def test_a_report_holds_sentence_figures_and_log(monkeypatch: pytest.MonkeyPatch
         failure=error(FindingCode.ENGINE_KILLED, exit_code=-9),
         log_tail=("loading /home/zhangwei/models/some.gguf",),
     )
-    report = model_report(view, HardwareFacts(FAKE_HOST), Texts("en"))
+    warnings = ("2026-01-01 WARNING app.settings: /home/zhangwei/settings.json cannot be read",)
+    report = model_report(view, HardwareFacts(FAKE_HOST), Texts("en"), warnings)
+    assert "WARNING app.settings" in report
     assert "exit code -9" in report
     assert '"n_ctx": 4096' in report
     assert '"build": "b1"' in report
