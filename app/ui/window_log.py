@@ -20,15 +20,14 @@ class WindowLog(logging.Handler):
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         self._file = logs_folder / LOG_NAME
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
-        # Python writes to the console by itself only while nothing else is asked to
-        self._console = logging.StreamHandler() if sys.stderr is not None else None
+        # what Python itself writes to the console with, though only while nobody else listens
+        self._console = logging.lastResort if sys.stderr is not None else None
 
     def install(self) -> None:
         """Hear of every warning from now on."""
         root = logging.getLogger()
         root.addHandler(self)
         if self._console is not None:
-            self._console.setLevel(logging.WARNING)
             root.addHandler(self._console)
 
     def uninstall(self) -> None:

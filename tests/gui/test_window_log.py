@@ -13,7 +13,7 @@ _log = logging.getLogger("app.some.part")
 
 
 @pytest.fixture
-def log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[WindowLog]:  # noqa: ARG001 its console
+def log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[WindowLog]:
     log = WindowLog(tmp_path)
     log.install()
     yield log
