@@ -33,7 +33,7 @@ from app.ui.theme.style_sheet import apply_look
 from app.ui.theme.system_theme import is_system_dark
 from app.ui.theme.tokens import Palette
 from app.ui.views.crash_dialog import CrashDialog
-from app.ui.window_geometry import geometry_text, place_window
+from app.ui.window_geometry import DockState, dock_of_text, place_window, window_text
 from app.ui.wiring_chat import ChatWiring
 from app.ui.wiring_machine import MachineWiring
 from app.ui.wiring_model import ModelWiring
@@ -96,7 +96,12 @@ class Program(QObject):
 
     def show(self, path: Path | None = None) -> None:
         """Show the window, then start what may take time; open `path` when there is one."""
-        place_window(self.window, self.preferences.settings.window_geometry)
+        kept = self.preferences.settings.window_geometry
+        place_window(self.window, kept)
+        dock = dock_of_text(kept)
+        if dock is not None:
+            self.window.set_dock_open(dock.is_open)
+            self.window.dock.show_tab(dock.tab)
         self.window.show()
         QTimer.singleShot(0, self, lambda: self._start(path))
 
@@ -122,7 +127,7 @@ class Program(QObject):
         """Save what is not saved yet: the session may end."""
         if not self._is_closed:
             self.chat.stop()
-            self.preferences.set(window_geometry=geometry_text(self.window))
+            self.preferences.set(window_geometry=self._window_text())
             self.preferences.save_now()
 
     @Slot()
@@ -138,7 +143,7 @@ class Program(QObject):
             return
         self._is_closed = True
         self._collecting.close()
-        self.preferences.set(window_geometry=geometry_text(self.window))
+        self.preferences.set(window_geometry=self._window_text())
         self.window.hide()  # boxes hand over what was written in them
         self.preferences.save_now()
         self.parts.awake.close()
@@ -159,6 +164,9 @@ class Program(QObject):
             self._chat_wiring.show_finding(finding)
         if path is not None:
             self._model_wiring.open_path(path)
+
+    def _window_text(self) -> str:
+        return window_text(self.window, DockState(self.window.dock_wish(), self.window.dock.tab))
 
     def _make_looks(self) -> LookSource:
         look = self.preferences.look(is_system_dark=is_system_dark())

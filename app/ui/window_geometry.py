@@ -1,9 +1,9 @@
-"""Where the window stands: as it was left, but never where no screen is."""
+"""Where the window stands and how its side panel is: as it was left, but never where no screen is."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QGuiApplication
@@ -43,19 +43,41 @@ class Geometry:
     height: int
     is_maximized: bool = False
 
-    def to_text(self) -> str:
-        """Return it as the settings keep it."""
-        return json.dumps(asdict(self))
+
+@dataclass(frozen=True, slots=True)
+class DockState:
+    """How the side panel was left.
+
+    Attributes:
+        is_open: What the person wished; None leaves it to the window.
+        tab: Key of the tab in front.
+    """
+
+    is_open: bool | None
+    tab: str
+
+
+def window_text(window: QWidget, dock: DockState) -> str:
+    """Return where a window stands now and how its side panel is, as the settings keep it."""
+    return json.dumps({**asdict(geometry_of(window)), "dock": asdict(dock)})
+
+
+def dock_of_text(text: str | None) -> DockState | None:
+    """Read the side panel of what `window_text` wrote; None for anything else."""
+    data = _stored(text).get("dock")
+    if not isinstance(data, dict) or not isinstance(data.get("tab"), str):
+        return None
+    is_open = data.get("is_open")
+    return DockState(is_open if isinstance(is_open, bool) else None, data["tab"])
 
 
 def geometry_of_text(text: str | None) -> Geometry | None:
-    """Read what `to_text` wrote; None for anything else."""
-    try:
-        data = json.loads(text or "")
-    except (ValueError, RecursionError):
+    """Read the place of what `window_text` wrote; None for anything else."""
+    names = [field.name for field in fields(Geometry)]
+    stored = _stored(text)
+    if not stored.keys() >= set(names):
         return None
-    if not isinstance(data, dict) or data.keys() != {field.name for field in fields(Geometry)}:
-        return None
+    data = {name: stored[name] for name in names}
     numbers = [data[name] for name in ("x", "y", "width", "height")]
     if not all(type(number) is int and abs(number) <= _LARGEST for number in numbers):
         return None
@@ -74,14 +96,10 @@ def fitting_geometry(saved: Geometry | None, screens: Sequence[Area]) -> Geometr
     if saved is None:
         return _centred(DEFAULT_WIDTH, DEFAULT_HEIGHT, screens[0])
     for screen in screens:
-        if _can_be_taken(saved, screen):
-            return Geometry(
-                saved.x,
-                saved.y,
-                min(saved.width, screen.width),
-                min(saved.height, screen.height),
-                saved.is_maximized,
-            )
+        width, height = min(saved.width, screen.width), min(saved.height, screen.height)
+        fitting = Geometry(saved.x, saved.y, width, height, saved.is_maximized)
+        if _can_be_taken(fitting, screen):
+            return fitting
     centred = _centred(saved.width, saved.height, screens[0])
     return Geometry(centred.x, centred.y, centred.width, centred.height, saved.is_maximized)
 
@@ -100,12 +118,20 @@ def place_window(window: QWidget, saved_text: str | None) -> None:
         window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
 
 
-def geometry_text(window: QWidget) -> str:
-    """Return where a window stands now, for the settings."""
+def geometry_of(window: QWidget) -> Geometry:
+    """Return where a window stands now."""
     rect = window.normalGeometry()
     if rect.isEmpty():  # never shown in its normal state
         rect = window.geometry()
-    return Geometry(rect.x(), rect.y(), rect.width(), rect.height(), window.isMaximized()).to_text()
+    return Geometry(rect.x(), rect.y(), rect.width(), rect.height(), window.isMaximized())
+
+
+def _stored(text: str | None) -> dict[str, Any]:
+    try:
+        data = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _area(rect: QRect) -> Area:

@@ -17,7 +17,8 @@ from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
 from app.ui.single_instance import Handover
 from app.ui.views.crash_dialog import CrashDialog
-from app.ui.window_geometry import geometry_of_text
+from app.ui.views.dock import PARAMETERS, PLAN
+from app.ui.window_geometry import DockState, dock_of_text, geometry_of_text
 from tests.controller_setup import write_model
 from tests.fakes import FakeGpuSource, FakeHostSource
 from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
@@ -205,6 +206,8 @@ def test_sleep_stops_the_answer_and_lets_the_engine_go(ready: WindowDriver) -> N
 
 def test_closing_saves_where_the_window_stood_and_ends_the_engine(ready: WindowDriver) -> None:
     ready.program.window.resize(1200, 700)
+    ready.program.window.set_dock_open(False)
+    ready.program.window.dock.show_tab(PARAMETERS)
     ready.close()
     assert not ready.program.window.isVisible()
     assert ready.engines() == []
@@ -212,7 +215,24 @@ def test_closing_saves_where_the_window_stood_and_ends_the_engine(ready: WindowD
     geometry = geometry_of_text(settings.window_geometry)
     assert geometry is not None
     assert (geometry.width, geometry.height) == (1200, 700)
+    assert dock_of_text(settings.window_geometry) == DockState(False, PARAMETERS)
     assert settings.recent_models == (str(ready.view.path),)
+
+
+def test_the_side_panel_is_as_it_was_left(
+    driver: WindowDriver, qtbot: QtBot, qapp: QApplication, model: Path
+) -> None:
+    driver.show(model)
+    driver.program.window.set_dock_open(True)
+    driver.program.window.dock.show_tab(PLAN)
+    driver.close()
+    settings, _ = load_settings(settings_file())
+    again = WindowDriver(qtbot, make_program(qapp, Ports(FakeGpuSource(), FakeHostSource()), settings))
+    again.show()
+    dock = again.program.window.dock
+    assert dock.isVisible()  # no model is picked: by itself it would be hidden
+    assert dock.tab == PLAN
+    again.delete()
 
 
 def test_a_crash_report_is_shown_once_more_for_every_new_one(

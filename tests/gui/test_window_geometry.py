@@ -1,24 +1,29 @@
 """The window opens where it was left, and never where no screen is."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
 from app.ui.window_geometry import (
     Area,
+    DockState,
     Geometry,
+    dock_of_text,
     fitting_geometry,
     geometry_of_text,
-    geometry_text,
     place_window,
+    window_text,
 )
 
 LAPTOP = Area(0, 0, 1366, 728)
 BESIDE = Area(1366, 0, 1920, 1040)
+DOCK = DockState(True, "plan")
 LEFT_OF = Area(-2560, -300, 2560, 1400)
 
 
@@ -58,6 +63,7 @@ def test_a_window_larger_than_its_screen_shrinks_and_stays_maximised() -> None:
     assert window == Geometry(0, 40, 1366, 728, True)
 
 
+@example(Geometry(-3926, 0, 4046, 1))  # wider than the screen it reaches into
 @given(
     st.builds(
         Geometry,
@@ -81,6 +87,12 @@ def test_wherever_it_was_it_can_be_taken_by_its_top(saved: Geometry) -> None:
 @given(st.text() | st.none())
 def test_settings_of_any_text_are_a_geometry_or_none(text: str | None) -> None:
     assert geometry_of_text(text) is None
+    assert dock_of_text(text) is None
+
+
+@pytest.mark.parametrize("text", ['{"dock": 1}', '{"dock": {"is_open": true}}', '{"dock": {"tab": []}}'])
+def test_a_side_panel_no_window_has_is_none(text: str) -> None:
+    assert dock_of_text(text) is None
 
 
 @pytest.mark.parametrize(
@@ -102,13 +114,14 @@ def test_values_no_window_can_have_are_none(text: str) -> None:
 def test_a_real_window_comes_back_where_it_was(qtbot: QtBot) -> None:
     first = QMainWindow()
     qtbot.addWidget(first)
-    place_window(first, Geometry(30, 60, 500, 400).to_text())
+    place_window(first, json.dumps(asdict(Geometry(30, 60, 500, 400))))
     first.show()
-    assert geometry_of_text(geometry_text(first)) == Geometry(30, 60, 500, 400)
+    assert geometry_of_text(window_text(first, DOCK)) == Geometry(30, 60, 500, 400)
+    assert dock_of_text(window_text(first, DOCK)) == DOCK
     first.setGeometry(50, 70, 600, 410)
     second = QMainWindow()
     qtbot.addWidget(second)
-    place_window(second, geometry_text(first))
+    place_window(second, window_text(first, DOCK))
     second.show()
     assert second.geometry() == first.geometry()
 
@@ -116,8 +129,8 @@ def test_a_real_window_comes_back_where_it_was(qtbot: QtBot) -> None:
 def test_a_maximised_window_comes_back_maximised_and_remembers_its_size(qtbot: QtBot) -> None:
     first = QMainWindow()
     qtbot.addWidget(first)
-    place_window(first, Geometry(30, 60, 500, 400, True).to_text())
+    place_window(first, json.dumps(asdict(Geometry(30, 60, 500, 400, True))))
     first.show()
     qtbot.waitUntil(first.isMaximized)
-    saved = geometry_of_text(geometry_text(first))
+    saved = geometry_of_text(window_text(first, DOCK))
     assert saved == Geometry(30, 60, 500, 400, True)

@@ -61,9 +61,9 @@ class Dock(Panel):
         return TABS[self._pages.currentIndex()]
 
     def show_tab(self, key: str) -> None:
-        """Bring a tab to the front."""
+        """Bring a tab to the front; an unknown key leaves the one that is there."""
         self.tabs.set_current(key)
-        if key != self.tab:
+        if key != self.tab and key in TABS:
             self._pages.setCurrentIndex(TABS.index(key))
             self.tab_chosen.emit(key)
 
