@@ -101,7 +101,7 @@ def _steps(context: CliContext) -> Iterator[StepResult]:
     yield _tried("chat-store", _save_and_read, needs=folder)
     header = _tried("tiny-model", _read_tiny_model)
     yield header
-    entries = list_engines(context.settings.engine) if folder.state is StepState.OK else ()
+    entries = list_engines(context.settings.engine)
     for entry in entries:
         yield _tried(f"{_ENGINE_STEP}:{entry.name}", partial(_answer, entry), needs=header)
     if not entries:

@@ -77,3 +77,19 @@ def test_an_engine_that_does_not_start_fails_with_its_finding_in_words(data_home
     assert done.returncode == 1
     assert "失败：engine:broken" in done.stdout
     assert "错误" in done.stdout
+
+
+@pytest.mark.parametrize("what", ["folder", "damaged"])
+def test_conversations_that_cannot_be_opened_fail_and_stay_as_they_are(data_home: Path, what: str) -> None:
+    data_home.mkdir()
+    store = data_home / "chats.sqlite3"
+    if what == "folder":
+        store.mkdir()
+    else:
+        store.write_bytes(b"these were conversations once " * 200)
+    done = python("-c", WITHOUT_WORKER, "selftest", "--json")
+    steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+    assert steps["chat-store"]["state"] == "failed"
+    assert [finding["values"]["path"] for finding in steps["chat-store"]["findings"]] == [str(store)]
+    assert [path.name for path in data_home.glob("chats*")] == ["chats.sqlite3"]
+    assert store.is_dir() is (what == "folder")
