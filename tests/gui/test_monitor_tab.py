@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor
@@ -12,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.findings import FindingCode, note
 from app.hardware.facts import GpuSample, HostSample, Sample
 from app.texts import Texts
+from app.ui.charts.frame import lone_points
 from app.ui.charts.strip import StripChart
 from app.ui.theme.look import Look, LookSource
 from app.ui.theme.tokens import DARK
@@ -162,6 +164,30 @@ def test_the_curve_is_painted_in_its_colour(machine: Machine, looks: LookSource,
     middle = min(range(len(column)), key=lambda y: _distance(column[y], wanted))
     assert _distance(column[middle], wanted) < 60
     assert abs(middle / image.height() - (1 - 6 / 12 / 1.08)) < 0.08
+
+
+def test_an_answer_of_one_sample_is_a_dot(machine: Machine, looks: LookSource, show: Show) -> None:
+    machine.feed(10)
+    machine.tab.show_speed(3.0, is_prefill=False)
+    machine.feed(1)
+    machine.tab.show_speed(None, is_prefill=False)
+    machine.feed(20)
+    machine.tab.resize(328, 700)
+    show(machine.tab)
+    speed = strips(machine.tab)[2]
+    assert speed.frame is not None
+    assert np.isfinite(speed.frame.lines[0]).sum() == 1
+    image = speed.grab().toImage()
+    wanted = QColor(looks.look.colors.series[0])
+    pixels = (QColor(image.pixel(x, y)) for x in range(image.width()) for y in range(image.height()))
+    assert sum(1 for pixel in pixels if _distance(pixel, wanted) < 30) >= 12
+
+
+def test_points_without_neighbours_are_lone_and_others_are_not() -> None:
+    gap = float("nan")
+    assert lone_points(np.array([1.0, gap, 2.0, 3.0, gap, 4.0])) == [0, 5]
+    assert lone_points(np.array([])) == []
+    assert lone_points(np.array([5.0])) == [0]
 
 
 def _distance(one: QColor, two: QColor) -> int:

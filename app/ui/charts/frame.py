@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.ui.charts.ring import FloatArray
 from app.ui.charts.scale import Scale
 
@@ -35,3 +37,10 @@ class StripFrame:
     budget: float | None = None
     shades: Spans = ()
     marks: tuple[float, ...] = ()
+
+
+def lone_points(line: FloatArray) -> list[int]:
+    """Return where a line has a value between two gaps, or between a gap and an end."""
+    has_value = np.concatenate(([False], np.isfinite(line), [False]))
+    alone = has_value[1:-1] & ~has_value[:-2] & ~has_value[2:]
+    return [int(index) for index in np.flatnonzero(alone)]

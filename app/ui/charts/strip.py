@@ -3,11 +3,11 @@
 from typing import Final
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.ui.charts.frame import CurveStyle, StripFrame
+from app.ui.charts.frame import CurveStyle, StripFrame, lone_points
 from app.ui.charts.pens import AREA_ALPHA, BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
 from app.ui.charts.scale import tick_text
 from app.ui.theme.look import LookSource
@@ -21,6 +21,7 @@ LEAST_HEIGHT: Final = 62
 _FRAME: Final = 2
 """Room for the focus ring above and below the curves."""
 _RADIUS: Final = 6.0
+DOT_RADIUS: Final = 2.5
 _KEY_STEPS: Final = {
     Qt.Key.Key_Left: -1.0,
     Qt.Key.Key_Right: 1.0,
@@ -110,6 +111,7 @@ class StripChart(QWidget):
             pen = series_pen(look, BUDGET_SERIES, width=1.2)
             self._paint_level(painter, pen, self._frame.budget / self._frame.scales[0].top)
         self._paint_ticks(painter)
+        self._paint_lone_points(painter)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         plot = self._plot()
@@ -201,6 +203,23 @@ class StripChart(QWidget):
                 x = round(plot.right() + seconds * per_second)
                 painter.setPen(pen)
                 painter.drawLine(QLineF(x, plot.top(), x, plot.bottom()))
+
+    def _paint_lone_points(self, painter: QPainter) -> None:
+        """Paint the points no line reaches: an answer of one sample would not be seen."""
+        assert self._frame is not None
+        plot = self._plot()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for style, line, scale in zip(self._styles, self._frame.lines, self._frame.scales, strict=True):
+            painter.setBrush(series_color(self._looks.look, style.series))
+            for index in lone_points(line):
+                seconds = float(self._frame.times[index])
+                if -self._span_seconds <= seconds <= 0:
+                    x = plot.right() + seconds * plot.width() / self._span_seconds
+                    x = min(x, plot.right() - DOT_RADIUS)
+                    painter.drawEllipse(
+                        QPointF(x, self._level(float(line[index]) / scale.top)), DOT_RADIUS, DOT_RADIUS
+                    )
 
     def _paint_ticks(self, painter: QPainter) -> None:
         assert self._frame is not None
