@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.planner.facts import Wishes
@@ -15,6 +16,7 @@ from app.texts import Texts
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.model_bar import ModelBar
+from app.ui.views.model_picker import TEXT_LEFT, TEXT_RIGHT, WIDTH_MOST
 from tests.gui.conftest import LOOK_NAMES
 from tests.gui.view_builders import (
     BUDGET,
@@ -126,6 +128,21 @@ def test_the_focus_stays_on_the_button_that_changes_its_meaning(bar: ModelBar) -
     bar.primary.setFocus()
     bar.show_view(model_view(ModelPhase.LOADING))
     assert bar.secondary.hasFocus()
+
+
+@pytest.mark.parametrize(
+    "name", ["SmolLM2 135M Instruct, 8 experts", "A model whose name goes on and on " * 4]
+)
+def test_a_long_name_gets_the_room_there_is(bar: ModelBar, looks: LookSource, name: str) -> None:
+    view = model_view(ModelPhase.READY, facts=replace(qwen_facts(), name=name))
+    bar.show_view(view)
+    bar.resize(1440 - 68, bar.height())
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    needed = QFontMetrics(looks.look.font("subtitle")).horizontalAdvance(name)
+    room = bar.picker.width() - TEXT_LEFT - TEXT_RIGHT
+    assert room >= needed or bar.picker.width() == WIDTH_MOST
+    assert bar.gpu_bar.width() >= 200
+    assert name in bar.picker.toolTip()
 
 
 def test_the_picker_names_the_model_and_what_it_is(bar: ModelBar) -> None:

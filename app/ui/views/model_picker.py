@@ -16,6 +16,8 @@ from app.ui.views.state_words import model_name
 SHORTCUT: Final = "Ctrl+L"
 CORNER: Final = 10
 WIDTH: Final = 300
+WIDTH_MOST: Final = 460
+"""Long names may take this much before they are elided."""
 WIDTH_LEAST: Final = 190
 ICON_PIXELS: Final = 22
 ARROW_PIXELS: Final = 16
@@ -61,7 +63,9 @@ class ModelPicker(QAbstractButton):
         return self._name, self._detail
 
     def sizeHint(self) -> QSize:
-        return QSize(round(WIDTH * max(1.0, self._looks.look.zoom)), self._height())
+        zoom = max(1.0, self._looks.look.zoom)
+        least, most = round(WIDTH * zoom), round(WIDTH_MOST * zoom)
+        return QSize(min(most, max(least, self._needed_width())), self._height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(WIDTH_LEAST, self._height())
@@ -96,6 +100,11 @@ class ModelPicker(QAbstractButton):
             flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(QRectF(TEXT_LEFT, top, width, height), flags, shown)
             top += height + 1
+
+    def _needed_width(self) -> int:
+        lines = ((self._name, "subtitle"), (self._detail, "caption"))
+        widths = [QFontMetrics(self._looks.look.font(style)).horizontalAdvance(text) for text, style in lines]
+        return max(widths) + 1 + TEXT_LEFT + TEXT_RIGHT
 
     def _height(self) -> int:
         look = self._looks.look
