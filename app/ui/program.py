@@ -80,7 +80,7 @@ class Program(QObject):
         self.machine = MachineController(self._bridge, self._tasks, ports.gpu_source, ports.host_source)
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
-        self._styled: tuple[Palette, float] | None = None
+        self._styled: tuple[Palette, float, bool] | None = None
         application.setFont(self._looks.look.font("body"))  # first: a label made earlier keeps the old family
         self.window = MainWindow(self._looks)
         self._on_look_changed()  # only now: Qt would style every widget again at every step of the building
@@ -209,8 +209,8 @@ class Program(QObject):
     @Slot()
     def _on_look_changed(self) -> None:
         look = self._looks.look
-        style = (look.colors, look.zoom)
-        if style != self._styled:  # styling all widgets takes a while; another language does not need it
+        style = (look.colors, look.zoom, look.is_chinese)
+        if style != self._styled:  # styling all widgets takes a while
             self._styled = style
             apply_look(self._application, look)
 

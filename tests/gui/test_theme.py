@@ -18,7 +18,7 @@ from app.ui.theme.look import Look, LookSource
 from app.ui.theme.paths import painter_path
 from app.ui.theme.style_sheet import style_sheet
 from app.ui.theme.system_theme import is_system_dark
-from app.ui.theme.tokens import DARK, LIGHT, TYPE
+from app.ui.theme.tokens import DARK, LIGHT, TITLES, TYPE
 from tests.gui.look_names import LOOK_NAMES
 
 SIZE = 96
@@ -70,6 +70,18 @@ def test_the_bundled_fonts_are_used_in_all_weights(looks: LookSource) -> None:
         assert info.family() == ("JetBrains Mono" if style == "code" else "Inter")
         assert info.weight() == spec.weight
         assert info.pixelSize() == spec.size
+
+
+@pytest.mark.parametrize("looks", ["dark-zh"], indirect=True)
+def test_in_chinese_only_titles_are_bold(looks: LookSource) -> None:
+    for style, spec in TYPE.items():
+        is_title = style in TITLES
+        for asked in (None, 500, 600):
+            wanted = (asked or spec.weight) if is_title else 400
+            assert looks.look.font(style, asked).weight() == wanted, style
+    sheet = style_sheet(looks.look)
+    assert "font-weight: 500" not in sheet
+    assert sheet.count("font-weight: 600") == len(TITLES)
 
 
 def test_figures_are_equally_wide_and_hyphens_are_not_widened(looks: LookSource) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QFont
 
 from app.texts import Texts
-from app.ui.theme.tokens import FONT_CODE, FONT_TEXT, TYPE, Palette
+from app.ui.theme.tokens import FONT_CODE, FONT_TEXT, REGULAR, TITLES, TYPE, Palette
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,19 @@ class Look:
             color.setAlphaF(alpha)
         return color
 
+    def weight(self, style: str, weight: int | None = None) -> int:
+        """Return the weight of type style `style`: in Chinese only titles are bold, as its strokes close up."""
+        if self.is_chinese and style not in TITLES:
+            return REGULAR
+        return weight or TYPE[style].weight
+
     def font(self, style: str, weight: int | None = None) -> QFont:
         """Return the font of type style `style` for painted text, figures of equal width."""
         spec = TYPE[style]
         font = QFont()
         font.setFamilies(list(FONT_CODE if style == "code" else FONT_TEXT))
         font.setPixelSize(round(spec.size * self.zoom))
-        font.setWeight(QFont.Weight(weight or spec.weight))
+        font.setWeight(QFont.Weight(self.weight(style, weight)))
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
 

@@ -1,4 +1,5 @@
-"""Rules of the style sheet: `$name` is a colour of the palette, `dp` a length that grows with the text."""
+"""Rules of the style sheet: `$name` is a colour of the palette or a weight, `dp` a length that grows with the
+text."""
 
 from typing import Final
 
@@ -38,18 +39,19 @@ QLabel[chip="@tone"] { background: $@tone_soft; color: $@tone_text; }
 
 CONTROLS: Final = """
 QLabel[chip] { border-radius: 9px; padding: 2px 8px; min-height: 16dp; }
-QPushButton { font-size: 14dp; font-weight: 500; border-radius: 8px; padding: 0 14px; min-height: $h_normal; }
+QPushButton { font-size: 14dp; font-weight: $medium; border-radius: 8px; padding: 0 14px;
+  min-height: $h_normal; }
 QPushButton[measure="compact"] { min-height: $h_compact; padding: 0 10px; font-size: 13dp; }
 QPushButton[measure="large"] { min-height: $h_large; padding: 0 18px; }
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border: 1px solid $accent;
-  font-weight: 600; }
+  font-weight: $strong; }
 QPushButton[kind="primary"]:hover { background: $accent_hover; border-color: $accent_hover; }
 QPushButton[kind="primary"]:pressed { background: $accent_pressed; border-color: $accent_pressed; }
 QPushButton[kind="secondary"] { background: $raised; color: $text; border: 1px solid $border_strong; }
 QPushButton[kind="secondary"]:hover { background: $hover; }
 QPushButton[kind="secondary"]:pressed { background: $pressed; }
 QPushButton[kind="danger"] { background: $danger; color: $on_danger; border: 1px solid $danger;
-  font-weight: 600; }
+  font-weight: $strong; }
 QPushButton[kind="danger"]:hover { background: $danger_hover; border-color: $danger_hover; }
 QPushButton[kind="danger"]:pressed { background: $danger; border-color: $text; }
 QPushButton[kind="ghost"] { background: transparent; color: $text_soft; border: 1px solid transparent; }
@@ -63,7 +65,7 @@ QPushButton[kind="segment"] { background: transparent; color: $text_soft; border
   border-radius: 6px; padding: 0 9px; min-height: 22dp; font-size: 13dp; }
 QPushButton[kind="segment"]:hover { color: $text; }
 QPushButton[kind="segment"]:checked { background: $raised; color: $text; border-color: $border_strong;
-  font-weight: 600; }
+  font-weight: $strong; }
 QPushButton:disabled { background: $sunken; color: $text_faint; border: 1px solid $border; }
 QPushButton[kind="ghost"]:disabled, QPushButton[kind="link"]:disabled, QPushButton[kind="segment"]:disabled {
   background: transparent; border-color: transparent; color: $text_faint; }

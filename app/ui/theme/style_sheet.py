@@ -26,6 +26,9 @@ INKS: Final = {
 }
 """What a label's `ink` is called, and the colour of the palette."""
 
+_WEIGHTS: Final = {"medium": 500, "strong": 600}
+"""Of buttons, and of those that matter most."""
+
 _DP = re.compile(r"(-?\d+(?:\.\d+)?)dp")
 """A length that grows with the text; `px` stays as it is."""
 
@@ -49,8 +52,9 @@ def style_sheet(look: Look) -> str:
     }
     heights = {f"h_{name}": f"{pixels - 2}dp" for name, pixels in CONTROL_HEIGHT.items()}
     focused = {f"f_{name}": f"{pixels - 4}dp" for name, pixels in CONTROL_HEIGHT.items()}
-    rules = [FRAMES, CONTROLS, VIEWS, *_label_rules(), *_tone_rules()]
-    text = Template("\n".join(rules)).substitute(values, **heights, **focused)
+    weights = {name: str(look.weight("label", weight)) for name, weight in _WEIGHTS.items()}
+    rules = [FRAMES, CONTROLS, VIEWS, *_label_rules(look), *_tone_rules()]
+    text = Template("\n".join(rules)).substitute(values, **heights, **focused, **weights)
     return _DP.sub(lambda found: f"{round(float(found[1]) * look.zoom)}px", text)
 
 
@@ -63,12 +67,12 @@ def restyle(widget: QWidget) -> None:
     widget.update()
 
 
-def _label_rules() -> list[str]:
+def _label_rules(look: Look) -> list[str]:
     rules = []
     for name, style in TYPE.items():
         family = f" font-family: {_quoted(FONT_CODE)};" if name == "code" else ""
         rules.append(
-            f'*[style="{name}"] {{ font-size: {style.size}dp; font-weight: {style.weight};{family} }}'
+            f'*[style="{name}"] {{ font-size: {style.size}dp; font-weight: {look.weight(name)};{family} }}'
         )
     rules += [f'QLabel[ink="{ink}"] {{ color: ${color}; }}' for ink, color in INKS.items()]
     return rules

@@ -193,6 +193,9 @@ TYPE: Final[Mapping[str, TypeStyle]] = {
     "figure": TypeStyle(28, 34, 600),
     "code": TypeStyle(13, 20, 400),
 }
+REGULAR: Final = 400
+TITLES: Final = ("subtitle", "title", "headline", "figure")
+"""Styles that keep their weight in every language."""
 FONT_TEXT: Final = (
     "Inter",
     "Segoe UI Variable Text",
