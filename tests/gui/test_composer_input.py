@@ -189,7 +189,7 @@ def test_without_a_model_the_text_stays(desk: Desk, phase: ModelPhase) -> None:
 
 def test_a_message_to_a_planned_model_is_handed_over(desk: Desk) -> None:
     desk.composer.show_view(model_view(ModelPhase.PLANNED))
-    assert "Enter loads the model" in desk.composer.box.placeholderText()
+    assert "Enter loads and sends" in desk.composer.box.placeholderText()
     desk.type("load for me")
     assert desk.composer.button.accessibleName() == "Load the model and send"
     desk.press(RETURN)
