@@ -5,10 +5,14 @@ import os
 import secrets
 import tempfile
 from pathlib import Path
+from typing import Final
 
+from app.engine.leftovers import OwnedPath, remove_abandoned
 from app.files import storage_finding
 from app.findings import FindingError
 from app.paths import data_folder
+
+_PREFIX: Final = "key-"
 
 
 class KeyFile:
@@ -25,10 +29,13 @@ class KeyFile:
             FindingError: neither folder takes it; says why of the data folder.
         """
         self._own_folder: Path | None = None
-        name = f"key-{secrets.token_hex(8)}"
+        self._owned: OwnedPath | None = None
+        name = f"{_PREFIX}{secrets.token_hex(8)}"
         try:
-            self.path = _written(_run_folder() / name, key)
+            self._owned = _owned_path()
+            self.path = _written(self._owned.path, key)
         except OSError as reason:
+            self._release()
             try:
                 self._own_folder = Path(tempfile.mkdtemp(prefix="moxie-engine-"))  # mode 0700
                 self.path = _written(self._own_folder / name, key)
@@ -43,7 +50,12 @@ class KeyFile:
         """
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+        self._release()
         self._remove_folder()
+
+    def _release(self) -> None:
+        if self._owned is not None:
+            self._owned.release()
 
     def _remove_folder(self) -> None:
         if self._own_folder is not None:
@@ -51,10 +63,12 @@ class KeyFile:
                 self._own_folder.rmdir()
 
 
-def _run_folder() -> Path:
+def _owned_path() -> OwnedPath:
+    """Return where the key goes; those whose Moxie was killed are removed first."""
     folder = data_folder() / "run"
     folder.mkdir(exist_ok=True)
-    return folder
+    remove_abandoned(folder, _PREFIX)
+    return OwnedPath(folder, _PREFIX)
 
 
 def _written(file: Path, key: str) -> Path:

@@ -28,8 +28,22 @@ def test_a_key_lies_in_the_data_folder_for_its_owner_alone(data_home: Path, temp
     assert key.path.read_text() == "secret\n"
     assert key.path.stat().st_mode & 0o777 == 0o600
     key.forget()
-    assert not key.path.exists()
+    assert list((data_home / "run").iterdir()) == []
     assert list(temporary.iterdir()) == []
+
+
+@posix
+def test_the_key_of_a_killed_program_goes_and_that_of_a_living_one_stays(data_home: Path) -> None:
+    living = KeyFile("living")
+    dead = data_home / "run" / "key-dead"
+    dead.touch()
+    (data_home / "run" / "key-dead.lock").touch()  # nobody holds it
+    another = KeyFile("another")
+    assert not dead.exists()
+    assert living.path.read_text() == "living\n"
+    living.forget()
+    another.forget()
+    assert list((data_home / "run").iterdir()) == []
 
 
 @posix
