@@ -1,8 +1,9 @@
 """What a step of the MoE slider costs the GUI thread: planning again, showing it everywhere, painting.
 
 `python -m tests.bench.bench_replan`: a model of 94 layers on a GPU of 12 GB, dragged through its steps in the
-real window, once per tab of the dock and once without it. In processor time. Planning again may take 5 ms, as
-may a job of the GUI thread; exits 1 when planning or the median of a whole step takes longer.
+real window, once per tab of the dock and once without it. In processor time of the GUI thread. A step is two
+jobs, planning and showing, then layout and paint. Each may take 5 ms, planning alone too; exits 1 when the
+median of a job takes longer.
 """
 
 import time
@@ -27,7 +28,7 @@ from tests.bench.window_start import load_average
 from tests.planner_models import moe_facts
 
 LAYERS: Final = 94
-STEP_MS_MAX: Final = 5.0
+JOB_MS_MAX: Final = 5.0
 RAM_BYTES: Final = 96 * GIB
 CLOSED: Final = "closed"
 SETTLE_SECONDS: Final = 0.01
@@ -48,6 +49,10 @@ class Costs:
     painting: list[float] = field(default_factory=list)
 
     @property
+    def first_jobs(self) -> list[float]:
+        return [sum(both) for both in zip(self.planning, self.showing, strict=True)]
+
+    @property
     def steps(self) -> list[float]:
         parts = zip(self.planning, self.showing, self.painting, strict=True)
         return sorted(sum(step) for step in parts)
@@ -61,14 +66,14 @@ def main() -> None:
         _pretend_big_model(program)
         for tab in (CLOSED, *TABS):
             costs = _drag(program, tab)
-            is_slow |= max(median(costs.planning), median(costs.steps)) > STEP_MS_MAX
+            is_slow |= max(median(costs.first_jobs), median(costs.painting)) > JOB_MS_MAX
             steps = costs.steps
             print(
                 f"{tab:10} step {median(steps):4.1f} ms (p95 {steps[int(0.95 * len(steps))]:.1f},"
                 f" max {steps[-1]:.1f}): planning {median(costs.planning):.1f},"
                 f" showing {median(costs.showing):.1f}, layout and paint {median(costs.painting):.1f}"
             )
-    print(f"limit {STEP_MS_MAX} ms; {load_average()}")
+    print(f"limit {JOB_MS_MAX} ms a job; {load_average()}")
     if is_slow:
         raise SystemExit(1)
 

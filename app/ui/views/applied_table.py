@@ -83,14 +83,9 @@ class AppliedTable(QWidget):
 
     def _arrange(self) -> None:
         """Give all rows the same columns, or none."""
-        metrics = QFontMetrics(self._looks.look.font("caption", 600))
         lines = [self._header, *self._rows[: len(self._shown)]]
-        widths = {
-            which: max(metrics.horizontalAdvance(line.cell_text(which)) for line in lines) + 2
-            for which in Column
-        }
-        words = [word for line in lines for word in line.name.text().split()]
-        name_width = max((metrics.horizontalAdvance(word) for word in words), default=0)
+        widths = {which: max(line.cell_widths[which] for line in lines) + 2 for which in Column}
+        name_width = max(line.name_width for line in lines)
         needed = name_width + sum(widths.values()) + len(widths) * _COLUMN_GAP + 2 * _PADDING
         has_room = needed <= self.width()
         self._header.setVisible(has_room)
@@ -99,12 +94,19 @@ class AppliedTable(QWidget):
 
 
 class _RowView(QFrame):
-    """One row, or the header: its cells in columns, or as one line that wraps."""
+    """One row, or the header: its cells in columns, or as one line that wraps.
+
+    Attributes:
+        name_width: Of the longest word of the name, in pixels.
+        cell_widths: What each cell needs, in pixels.
+    """
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
         self._looks = looks
-        self.name = TextLabel("caption", wrap=True)
+        self.name_width = 0
+        self.cell_widths = dict.fromkeys(Column, 0)
+        self._name = TextLabel("caption", wrap=True)
         self._cells = {column: TextLabel("caption") for column in Column}
         self._pairs = {column: TextLabel("caption", "soft") for column in Column}
         self._line = holder(FlowLayout(*self._pairs.values(), gap=10))
@@ -118,7 +120,7 @@ class _RowView(QFrame):
         grid.setHorizontalSpacing(_COLUMN_GAP)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(0, 1)
-        grid.addWidget(self.name, 0, 0)
+        grid.addWidget(self._name, 0, 0)
         for index, label in enumerate(self._cells.values(), 1):
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             grid.addWidget(label, 0, index)
@@ -126,19 +128,16 @@ class _RowView(QFrame):
         grid.addWidget(self._why, 2, 0, 1, 5)
         self.setLayout(grid)
 
-    def cell_text(self, name: Column) -> str:
-        """Return what stands in a column."""
-        return self._cells[name].text()
-
     def show_texts(
         self, name: str, cells: dict[Column, str], marked: Column | None, reason: str | None
     ) -> None:
         """Show a row; without a name it is the header."""
         look = self._looks.look
-        self.name.setText(name)
+        self._name.setText(name)
         for which, label in self._cells.items():
             label.setText(cells.get(which, NO_VALUE))
             label.set_ink("warning" if which is marked else None if name else "faint")
+        self._measure(name)
         self._reason.setText(reason or "")
         self._why.setVisible(reason is not None)
         self._set_tone("warning" if marked else None)
@@ -161,6 +160,11 @@ class _RowView(QFrame):
         self._line.setVisible(widths is None)
         above = _PADDING if widths is None else 2
         self._grid.setContentsMargins(_PADDING, above, _PADDING, above)
+
+    def _measure(self, name: str) -> None:
+        advance = QFontMetrics(self._looks.look.font("caption", 600)).horizontalAdvance
+        self.name_width = max(map(advance, name.split()), default=0)
+        self.cell_widths = {which: advance(label.text()) for which, label in self._cells.items()}
 
     def _set_tone(self, tone: str | None) -> None:
         if tone != self.property("tone"):

@@ -47,8 +47,9 @@ class TextLabel(QLabel):
             restyle(self)
 
     def setText(self, text: str) -> None:
-        self._heights.clear()
-        super().setText(text)
+        if text != self.text():
+            self._heights.clear()
+            super().setText(text)
 
     def changeEvent(self, event: QEvent) -> None:
         self._heights.clear()

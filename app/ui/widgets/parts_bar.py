@@ -40,6 +40,7 @@ class PartsBar(QWidget):
         self._mark: int | None = None
         self._tier = "vram"
         self._legend: list[tuple[BarPart, str, float]] = []
+        self._shown: object = None
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -53,6 +54,10 @@ class PartsBar(QWidget):
         Args:
             mark_bytes: What is free where more is needed; None for no mark.
         """
+        shown = (name, tier, parts, total_bytes, mark_bytes)
+        if shown == self._shown:
+            return
+        self._shown = shown
         self._parts, self._total, self._mark = parts, total_bytes, mark_bytes
         self._tier = tier
         self.setAccessibleName(name)
@@ -60,7 +65,7 @@ class PartsBar(QWidget):
 
     def value_text(self) -> str:
         """Return the parts in words, as readers of the screen are told."""
-        return ", ".join(self._words(part) for part in self._parts)
+        return ", ".join(words for _, words, _ in self._legend)
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -165,8 +170,9 @@ class PartsBar(QWidget):
         before = self._swatch + _GAP
         said = [(part, self._words(part)) for part in self._parts]
         self._legend = [(part, words, before + metrics.horizontalAdvance(words)) for part, words in said]
-        self.setAccessibleDescription(self.value_text())
-        self.setToolTip(self.value_text())
+        said_at_once = self.value_text()
+        self.setAccessibleDescription(said_at_once)
+        self.setToolTip(said_at_once)
         self.updateGeometry()
         self.update()
 
