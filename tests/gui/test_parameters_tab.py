@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.options import SamplingOptions
 from app.planner.facts import Wishes
 from app.texts import Texts
+from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.parameters_tab import EXPERT, SIMPLE, ParametersTab
 from tests.gui.test_plan_tab_phases import all_of, fits_in_time, words_on
@@ -113,14 +114,36 @@ def test_the_answers_length_goes_from_no_limit_down(tab: ParametersTab, qtbot: Q
     assert heard.args == [SamplingOptions(max_tokens=8192)]
 
 
-def test_context_auto_says_what_was_planned_and_marks_it(tab: ParametersTab, qtbot: QtBot) -> None:
+def test_context_auto_stands_at_what_was_planned_and_marks_it(tab: ParametersTab, qtbot: QtBot) -> None:
     assert "Auto: 8,192" in words_on(tab)
-    slider = tab.load.context.slider
-    assert slider.mark == 3
-    slider.setFocus()
+    context = tab.load.context
+    assert context.mode.current == "auto"
+    assert context.slider.value() == context.slider.mark == 2
+    context.slider.setFocus()
     with qtbot.waitSignal(tab.wishes_changed) as heard:
-        qtbot.keyClick(slider, Qt.Key.Key_Right)
-    assert heard.args == [Wishes(n_ctx=2048)]
+        qtbot.keyClick(context.slider, Qt.Key.Key_Right)
+    assert heard.args == [Wishes(n_ctx=16384)]
+    assert context.mode.current == "manual"
+    tab.show_view(planned_view(Wishes(n_ctx=16384)))
+    assert (context.slider.value(), context.slider.mark) == (3, 2)
+    with qtbot.waitSignal(tab.wishes_changed) as heard:
+        context.mode.chosen.emit("auto")
+    assert heard.args == [Wishes()]
+
+
+def test_manual_takes_over_what_auto_chose(tab: ParametersTab, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(tab.wishes_changed) as heard:
+        tab.load.context.mode.chosen.emit("manual")
+    assert heard.args == [Wishes(n_ctx=8192)]
+
+
+def test_without_a_plan_auto_has_no_place_on_the_slider(tab: ParametersTab) -> None:
+    tab.show_view(ModelView())
+    assert not tab.load.context.slider.isEnabled()
+    assert tab.load.context.slider.mark is None
+    tab.show_view(ModelView(wishes=Wishes(n_ctx=4096)))
+    assert tab.load.context.slider.isEnabled()
+    assert "4,096 tokens" in words_on(tab)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Look:
         return color
 
     def weight(self, style: str, weight: int | None = None) -> int:
-        """Return the weight of type style `style`: in Chinese only titles are bold, as its strokes close up."""
+        """Return the weight of `style`: only titles are bold in Chinese: its strokes close up."""
         if self.is_chinese and style not in TITLES:
             return REGULAR
         return weight or TYPE[style].weight

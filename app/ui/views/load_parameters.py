@@ -10,7 +10,8 @@ from app.options import KV_CACHE_TYPES
 from app.planner.facts import Wishes
 from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
-from app.ui.views.parameter_rows import ChoiceRow, NumberRow, SliderRow
+from app.ui.views.auto_slider_row import AutoSliderRow
+from app.ui.views.parameter_rows import ChoiceRow, NumberRow
 from app.ui.views.parameter_values import WHOLE, NumberField, context_stops
 from app.ui.views.plan_head import SectionTitle
 from app.ui.views.words import Words
@@ -35,8 +36,9 @@ class LoadParameters(QWidget):
         self._looks = looks
         self._view = ModelView()
         self._wishes = Wishes()
+        self._auto_n_ctx: tuple[object, int] | None = None
         self._title = SectionTitle()
-        self.context = SliderRow(looks, "context")
+        self.context = AutoSliderRow(looks, "context")
         self.n_ctx = NumberRow(looks, NumberField("n_ctx", WHOLE, "auto"))
         self.kv_type = ChoiceRow(looks, "kv_type")
         self.n_threads = NumberRow(looks, NumberField("n_threads", WHOLE, "auto"))
@@ -45,6 +47,7 @@ class LoadParameters(QWidget):
         rows = (self.context, self.n_ctx, self.kv_type, self.n_threads, self.repack)
         self.setLayout(column(self._title, *rows, self._note, gap=14))
         self.context.moved.connect(self._on_context_moved)
+        self.context.auto_chosen.connect(lambda: self._wish(n_ctx=None))
         self.n_ctx.committed.connect(lambda value: self._wish(n_ctx=value))
         self.n_threads.committed.connect(lambda value: self._wish(n_threads=value))
         self.kv_type.chosen.connect(lambda key: self._wish(kv_type=None if key == _AUTO else key))
@@ -92,15 +95,29 @@ class LoadParameters(QWidget):
         self._note.setVisible(self._view.is_loaded and self._view.needs_reload)
 
     def _show_context(self) -> None:
-        wished, plan = self._wishes.n_ctx, self._view.plan
-        facts = self._view.facts
-        stops = context_stops(facts.context_length if facts else None, wished)
+        wished, auto = self._wishes.n_ctx, self._auto_context()
+        stops = self._context_stops()
         words = self._auto("n_ctx", wished)
         if wished is not None:
             words = Words("ui.parameters.context.value", {"tokens": wished})
-        planned = plan.options.n_ctx if plan is not None and wished is None else None
-        mark = stops.index(planned) if planned in stops and planned is not None else None
-        self.context.show_stop(stops.index(wished), len(stops) - 1, words, mark)
+        stands_at = wished or auto or stops[0]
+        mark = None if auto is None else stops.index(auto)
+        self.context.show_stop(stops.index(stands_at), len(stops) - 1, words, mark)
+        self.context.show_mode(is_auto=wished is None)
+        self.context.slider.setEnabled(wished is not None or auto is not None)
+
+    def _context_stops(self) -> tuple[int, ...]:
+        facts = self._view.facts
+        length = facts.context_length if facts else None
+        return context_stops(length, self._wishes.n_ctx, self._auto_context())
+
+    def _auto_context(self) -> int | None:
+        """Return what Auto chose, also while something else is wished; None while nobody asked it."""
+        view = self._view
+        question = (view.path, replace(view.wishes, n_ctx=None), view.budget)
+        if view.plan is not None and view.wishes.n_ctx is None:
+            self._auto_n_ctx = (question, view.plan.options.n_ctx)
+        return self._auto_n_ctx[1] if self._auto_n_ctx and self._auto_n_ctx[0] == question else None
 
     def _auto(self, option: str, wished: object) -> Words:
         """Return how "you decide" is said: with what was decided, where that is known."""
@@ -116,9 +133,7 @@ class LoadParameters(QWidget):
         return Words("ui.parameters.auto_value", {"value": said})
 
     def _on_context_moved(self, position: int) -> None:
-        facts = self._view.facts
-        stops = context_stops(facts.context_length if facts else None, self._wishes.n_ctx)
-        self._wish(n_ctx=stops[position])
+        self._wish(n_ctx=self._context_stops()[position])
 
     def _show_title(self) -> None:
         look = self._looks.look

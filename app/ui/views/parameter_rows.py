@@ -153,13 +153,22 @@ class SliderRow(_Named):
         self._later = QTimer(self, interval=_COLLECT_MS, singleShot=True)
         self._later.timeout.connect(lambda: self.moved.emit(self.slider.value()))
         self.slider.valueChanged.connect(lambda: self._later.start())
-        self.setLayout(column(self._name, self.slider, self._value, self._hint, gap=2))
+        self._head = row(self._name, gap=8)
+        self.setLayout(column(self._head, self.slider, self._value, self._hint, gap=2))
         self._apply_look()
 
     @property
     def is_being_moved(self) -> bool:
         """The person holds the knob, or has moved it and nobody knows yet."""
         return self.slider.isSliderDown() or self._later.isActive()
+
+    def take_over(self) -> None:
+        """Tell the stop shown as if it had been moved there."""
+        self._later.start()
+
+    def forget_move(self) -> None:
+        """Tell nothing of a move that was not told yet."""
+        self._later.stop()
 
     def show_stop(self, position: int, last: int, words: Words, mark: int | None = None) -> None:
         """Show a stop of 0 .. `last` and what it means; `mark` is what would be chosen without the person."""

@@ -90,14 +90,11 @@ ANSWER_LENGTHS: Final[tuple[int | None, ...]] = (128, 256, 512, 1024, 2048, 4096
 CONTEXTS: Final = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
 
 
-def context_stops(context_length: int | None, wished: int | None) -> tuple[int | None, ...]:
-    """Return what the context slider offers: "you decide" first, then sizes up to the model's own.
-
-    What is wished now is always among them.
-    """
+def context_stops(context_length: int | None, *others: int | None) -> tuple[int, ...]:
+    """Return what the context slider offers, sizes up to the model's own, and `others` wherever they lie."""
     most = context_length or CONTEXTS[-1]
     sizes = {size for size in CONTEXTS if size < most} | ({context_length} if context_length else set())
-    return (None, *sorted(sizes | ({wished} if wished else set())))
+    return tuple(sorted(sizes | {size for size in others if size is not None}))
 
 
 def length_stops(wished: int | None) -> tuple[int | None, ...]:

@@ -88,9 +88,10 @@ def test_stops_are_lines_and_breaks_are_written_out() -> None:
 
 
 def test_the_context_is_offered_up_to_what_the_model_knows() -> None:
-    assert context_stops(40_960, None) == (None, 2048, 4096, 8192, 16384, 32768, 40_960)
-    assert 5000 in context_stops(40_960, 5000)
-    assert context_stops(None, None)[0] is None
+    assert context_stops(40_960, None) == (2048, 4096, 8192, 16384, 32768, 40_960)
+    assert context_stops(40_960, 5000, 512)[:3] == (512, 2048, 4096)
+    assert 5000 in context_stops(40_960, 5000, 512)
+    assert context_stops(None)[0] == 2048
 
 
 def test_the_answers_length_in_force_is_always_offered() -> None:
