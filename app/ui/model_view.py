@@ -1,6 +1,6 @@
 """The one model object of the window, as facts; every button's state is derived from it. No Qt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -54,7 +54,7 @@ class ModelView:
     path: Path | None = None
     facts: ModelFacts | None = None
     findings: tuple[Finding, ...] = ()
-    wishes: Wishes = Wishes()
+    wishes: Wishes = field(default_factory=Wishes)
     budget: MemoryBudget | None = None
     plan: OffloadPlan | None = None
     asked: EngineOptions | None = None
