@@ -11,7 +11,7 @@ from app.ui.controllers.chat_controller import ChatController
 from app.ui.controllers.model_controller import ModelController
 from app.ui.model_view import ModelView
 from app.ui.parts import Parts
-from app.ui.reporting import report_text
+from app.ui.reporting import copy_report, report_text
 from app.ui.views.chat_items import MessageItem
 from app.ui.widgets.dialogs import TextDialog
 
@@ -57,6 +57,9 @@ class ChatWiring(QObject):
         view.continue_requested.connect(chat.continue_answer)
         view.stop_requested.connect(chat.stop)
         view.reload_requested.connect(self._model.reload)
+        view.step_requested.connect(self._on_step_requested)
+        view.pick_requested.connect(self._parts.window.model_bar.pick_requested)
+        view.report_requested.connect(lambda _id: copy_report(self._parts, self._model.view))
         view.details_requested.connect(self._on_details_requested)
         view.link_requested.connect(self._parts.desktop.open_link)
         view.copy_done.connect(self._on_copy_done)
@@ -127,6 +130,12 @@ class ChatWiring(QObject):
     def _on_undo_offered(self, key: str, undo: Callable[[], None]) -> None:
         look = self._parts.looks.look
         self._parts.window.show_toast(look.text(key), look.text("ui.toast.undo"), undo)
+
+    @Slot()
+    def _on_step_requested(self) -> None:
+        step = self._model.view.next_step
+        if step is not None:
+            self._model.load_step(step)
 
     @Slot(int)
     def _on_details_requested(self, _message_id: int) -> None:

@@ -3,11 +3,12 @@
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.paths import logs_folder, settings_file
@@ -118,7 +119,15 @@ def test_escape_stops_the_answer_and_keeps_it(ready: WindowDriver) -> None:
     ready.wait_for_phase(ModelPhase.READY)
 
 
-def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(ready: WindowDriver) -> None:
+def card_button(page: QWidget, text: str) -> QPushButton:
+    """Return the visible button of a text."""
+    found = cast("list[QPushButton]", page.findChildren(QPushButton))  # the stubs lose the type
+    return next(button for button in found if button.isVisible() and button.text() == text)
+
+
+def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(
+    ready: WindowDriver, desktop: FakeDesktop
+) -> None:
     ready.write("/slow " + "word " * 2000)
     ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
     for engine in ready.engines():
@@ -126,9 +135,11 @@ def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(ready: WindowDriv
     ready.wait_for(lambda: ready.view.phase is ModelPhase.FAILED)
     assert ready.items[-1].text.startswith("word word")
     assert ready.items[-1].failure is not None
-    stage = ready.program.window.chat_place.stage
-    assert stage.content is stage.failure
-    ready.click_primary_of(stage.failure)
+    place = ready.program.window.chat_place
+    assert not place.stage.isVisible()  # the answer's own card is the one place
+    ready.click(card_button(place, "Copy report"))
+    assert "engine-killed" in desktop.copied[0]
+    ready.click_primary_of(place.chat_view)
     ready.wait_for(lambda: ready.view.phase is ModelPhase.READY)
     ready.write("again")
     assert ready.wait_for_answer().text == "again"

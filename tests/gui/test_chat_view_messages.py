@@ -19,6 +19,7 @@ from app.ui.markdown.code_view import CodeView
 from app.ui.markdown.document import SafeDocument
 from app.ui.markdown.table_view import TableView
 from app.ui.markdown.text_view import TextView
+from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import DARK
 from app.ui.views.chat_items import MessageItem, item_of
@@ -31,6 +32,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.failure_card import FailureCard
 from tests.gui.chat_texts import ANSWER, FIGURES
 from tests.gui.look_names import LOOK_NAMES
+from tests.gui.view_builders import model_view
 
 Show = Callable[[QWidget], QWidget]
 QUESTION = MessageItem(1, "user", "How do I read it?")
@@ -330,28 +332,85 @@ def test_escape_leaves_an_edited_question_as_it_was(view: ChatView, qtbot: QtBot
     assert text_of(shown(view, 1)) == QUESTION.text
 
 
-def test_a_broken_off_answer_keeps_its_text_and_offers_the_reload(view: ChatView, qtbot: QtBot) -> None:
-    failure = error(FindingCode.ENGINE_DIED, exit_code=-9)
-    view.show_items(
-        (QUESTION, answered("Half an ans", state=MessageState.FAILED, failure=failure, finish_reason=None))
-    )
+def failed(
+    code: FindingCode = FindingCode.ENGINE_KILLED, **values: int | str
+) -> tuple[ModelView, MessageItem]:
+    """Return a model that failed in mid answer, and that answer."""
+    failure = error(code, **(values or {"exit_code": -9}))
+    item = answered("Half an ans", state=MessageState.FAILED, failure=failure, finish_reason=None)
+    return replace(model_view(ModelPhase.FAILED), failure=failure), item
+
+
+def card_buttons(view: ChatView, message_id: int = 2) -> dict[str, Button]:
+    """Return the visible buttons of a message's card by their texts."""
+    (card,) = all_of(FailureCard, shown(view, message_id))
+    return {child.text(): child for child in all_of(Button, card) if child.isVisible()}
+
+
+def primaries(view: ChatView) -> list[str]:
+    return [b.text() for b in all_of(Button, view) if b.isVisible() and b.property("kind") == "primary"]
+
+
+def test_after_a_kill_the_card_offers_the_same_plan_then_the_safer_one(view: ChatView, qtbot: QtBot) -> None:
+    model, item = failed()
+    view.show_view(model)
+    open_items(view, (QUESTION, item))
     assert "Half an ans" in text_of(shown(view))
-    (card,) = all_of(FailureCard, shown(view))
-    buttons = {child.text(): child for child in all_of(Button, card)}
-    with qtbot.waitSignal(view.reload_requested):
-        qtbot.mouseClick(buttons["Load the model again"], Qt.MouseButton.LeftButton)
-    with qtbot.waitSignal(view.details_requested) as heard:
-        qtbot.mouseClick(buttons["Show details"], Qt.MouseButton.LeftButton)
+    buttons = card_buttons(view)
+    assert list(buttons) == ["Load the model again", "Load with the safe plan", "Details", "Copy report"]
+    assert primaries(view) == ["Load the model again"]
+    for text, signal in (
+        ("Load the model again", view.reload_requested),
+        ("Load with the safe plan", view.step_requested),
+        ("Details", view.details_requested),
+        ("Copy report", view.report_requested),
+    ):
+        with qtbot.waitSignal(signal):
+            qtbot.mouseClick(buttons[text], Qt.MouseButton.LeftButton)
+
+
+def test_where_memory_ran_out_the_card_offers_the_safer_plan(view: ChatView, qtbot: QtBot) -> None:
+    model, item = failed(FindingCode.ENGINE_OUT_OF_VRAM, device="CUDA0", needed_bytes=2**30)
+    open_items(view, (QUESTION, item))
+    view.show_view(model)
+    assert primaries(view) == ["Load with the safe plan"]
+    with qtbot.waitSignal(view.pick_requested):
+        qtbot.mouseClick(card_buttons(view)["Choose another model"], Qt.MouseButton.LeftButton)
+
+
+def test_when_the_model_is_back_the_card_offers_another_answer(view: ChatView, qtbot: QtBot) -> None:
+    model, item = failed()
+    view.show_view(model)
+    open_items(view, (QUESTION, item))
+    view.show_view(model_view(ModelPhase.LOADING))
+    assert primaries(view) == []
+    assert list(card_buttons(view)) == ["Details", "Copy report"]
+    view.show_view(model_view(ModelPhase.READY))
+    with qtbot.waitSignal(view.regenerate_requested) as heard:
+        qtbot.mouseClick(card_buttons(view)["Answer again"], Qt.MouseButton.LeftButton)
     assert heard.args == [2]
+
+
+def test_only_the_newest_card_leads_on(view: ChatView) -> None:
+    model, item = failed()
+    view.show_view(model)
+    later = (replace(QUESTION, id=3), replace(item, id=4))
+    open_items(view, (QUESTION, item))
+    open_items(view, (QUESTION, item, *later))
+    assert list(card_buttons(view)) == ["Details", "Copy report"]
+    assert primaries(view) == ["Load the model again"]
+    view.remove_item(4)
+    view.remove_item(3)
+    assert "Load the model again" in card_buttons(view)
 
 
 def test_a_prompt_that_was_too_long_is_asked_again_without_a_reload(view: ChatView, qtbot: QtBot) -> None:
     failure = error(FindingCode.PROMPT_TOO_LONG, prompt_tokens=9_000, context_tokens=8_192)
+    view.show_view(model_view(ModelPhase.READY))
     open_items(view, (QUESTION, answered("", state=MessageState.FAILED, failure=failure, finish_reason=None)))
-    (card,) = all_of(FailureCard, shown(view))
-    again = next(child for child in all_of(Button, card) if child.text() == "Answer again")
+    assert primaries(view) == ["Answer again"]
     with qtbot.waitSignal(view.regenerate_requested) as heard:
-        qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(card_buttons(view)["Answer again"], Qt.MouseButton.LeftButton)
     assert heard.args == [2]
 
 

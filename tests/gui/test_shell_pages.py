@@ -10,11 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.findings import FindingCode, note, warning
+from app.chat.conversation import MessageState
+from app.findings import FindingCode, error, note, warning
 from app.hardware.facts import CpuInfo, HardwareFacts, HostInfo
 from app.texts import Texts
 from app.ui.model_view import ModelPhase
 from app.ui.theme.look import LookSource
+from app.ui.views.chat_items import MessageItem
 from app.ui.views.chat_place import ChatPlace
 from app.ui.views.engine_choice import AUTOMATIC, EngineChoice
 from app.ui.views.first_run import FirstRunView
@@ -93,6 +95,23 @@ def test_the_stage_shows_what_fits_every_phase(looks: LookSource, show: Show) ->
 def test_beside_messages_the_stage_shows_only_loads_and_failures() -> None:
     shown = {name for name, view in every_phase() if is_worth_showing(view, has_messages=True)}
     assert shown == {"checking", "loading", "warming", "failed", "refused"}
+
+
+def test_the_stage_does_not_say_again_what_the_answers_card_says(looks: LookSource, show: Show) -> None:
+    place = ChatPlace(looks)
+    show(place)
+    view = model_view(ModelPhase.FAILED)
+    place.show_view(view)
+    assert place.stage.isVisible()
+    broken = MessageItem(1, "assistant", "Half", state=MessageState.FAILED, failure=view.failure)
+    place.chat_view.show_items((broken,))
+    place.set_has_messages(True)
+    assert not place.stage.isVisible()
+    place.show_view(replace(view, failure=error(FindingCode.ENGINE_TIMED_OUT, seconds=1)))
+    assert place.stage.isVisible()  # the load after it failed, too
+    place.show_view(view)
+    place.chat_view.remove_item(1)
+    assert place.stage.isVisible()
 
 
 def test_a_failed_load_offers_the_next_safer_plan_and_its_price(

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
 from app.chat.reasoning import PieceKind
+from app.findings import Finding
 from app.ui.views.chat_items import MessageItem
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -62,6 +63,10 @@ class ChatModel(QAbstractListModel):
     def item_id(self, row: int) -> int:
         """Return the id of the message of `row`, without joining its text."""
         return self._items[row].id
+
+    def failure_of(self, row: int) -> Finding | None:
+        """Return why the message of `row` broke off; None when it did not."""
+        return self._items[row].failure
 
     def thinking_seconds(self, message_id: int) -> float | None:
         """Return how long a streaming answer has thought; None when it did not."""

@@ -32,6 +32,9 @@ class ChatPlace(Panel):
         layout.addLayout(foot)
         self.setLayout(layout)
         self._layout = layout
+        rows = self.chat_view.model
+        for changed in (rows.modelReset, rows.rowsInserted, rows.rowsRemoved, rows.dataChanged):
+            changed.connect(self._arrange)
         looks.changed.connect(self._apply_look)
         self._apply_look()
         self._arrange()
@@ -39,6 +42,7 @@ class ChatPlace(Panel):
     def show_view(self, view: ModelView) -> None:
         """Show the state of the model."""
         self._view = view
+        self.chat_view.show_view(view)
         self.stage.show_view(view)
         self.composer.show_view(view)
         self._arrange()
@@ -51,7 +55,9 @@ class ChatPlace(Panel):
     def _arrange(self) -> None:
         self.chat_view.setVisible(self._has_messages)
         self.stage.set_compact(self._has_messages)
-        self.stage.setVisible(is_worth_showing(self._view, has_messages=self._has_messages))
+        said = self.chat_view.newest_failure
+        is_shown = is_worth_showing(self._view, has_messages=self._has_messages, said_by_message=said)
+        self.stage.setVisible(is_shown)
 
     def _apply_look(self) -> None:
         zoom = max(1.0, self._looks.look.zoom)

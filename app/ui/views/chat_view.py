@@ -8,12 +8,15 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from app.chat.reasoning import PieceKind
+from app.findings import Finding
 from app.ui.markdown.parts import PartEvents
 from app.ui.markdown.selection import SelectionOwner
+from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.chat_items import MessageItem
 from app.ui.views.chat_model import ChatModel
 from app.ui.views.message_list import MessageList
+from app.ui.views.ways_out import WayOut
 from app.ui.widgets.buttons import Button
 
 PAINT_INTERVAL_MS: Final = 33
@@ -29,7 +32,10 @@ class ChatView(QWidget):
         continue_requested: id of the answer.
         stop_requested: the streaming answer is to end.
         reload_requested: the model is to be loaded again after a failure.
-        details_requested: id of the failed answer whose report is wanted.
+        step_requested: it is to be loaded with the safer plan.
+        pick_requested: another model is to be chosen.
+        details_requested: id of the failed answer whose report is to be shown.
+        report_requested: id of the failed answer whose report is to be copied.
         link_requested: an http, https or mailto address that was clicked.
         copy_done: something is in the clipboard now.
     """
@@ -40,7 +46,10 @@ class ChatView(QWidget):
     continue_requested = Signal(int)
     stop_requested = Signal()
     reload_requested = Signal()
+    step_requested = Signal()
+    pick_requested = Signal()
     details_requested = Signal(int)
+    report_requested = Signal(int)
     link_requested = Signal(str)
     copy_done = Signal()
 
@@ -79,6 +88,16 @@ class ChatView(QWidget):
     def message_list(self) -> MessageList:
         """The scrolled part."""
         return self._list
+
+    @property
+    def newest_failure(self) -> Finding | None:
+        """Why the newest answer broke off, as its card says; None when it did not."""
+        last = self._model.rowCount() - 1
+        return self._model.failure_of(last) if last >= 0 else None
+
+    def show_view(self, view: ModelView) -> None:
+        """Take the state of the model: it decides what leads on after a failure."""
+        self._list.show_view(view)
 
     def show_items(self, items: tuple[MessageItem, ...]) -> None:
         """Show another conversation, from its end."""
@@ -178,18 +197,22 @@ class ChatView(QWidget):
 
     def _on_asked(self, message_id: int, what: str) -> None:
         by_id: dict[str, Callable[[int], None]] = {
-            "regenerate": self.regenerate_requested.emit,
+            WayOut.AGAIN: self.regenerate_requested.emit,
             "delete": self.delete_requested.emit,
             "continue": self.continue_requested.emit,
             "details": self.details_requested.emit,
-            "report": self.details_requested.emit,
+            "report": self.report_requested.emit,
+        }
+        for_all: dict[str, Callable[[], None]] = {
+            "stop": self.stop_requested.emit,
+            WayOut.RELOAD: self.reload_requested.emit,
+            WayOut.STEP: self.step_requested.emit,
+            WayOut.OTHER: self.pick_requested.emit,
         }
         if what in by_id:
             by_id[what](message_id)
-        elif what == "stop":
-            self.stop_requested.emit()
         else:
-            self.reload_requested.emit()
+            for_all[what]()
 
     def _on_jump(self) -> None:
         self._list.jump_to_end()

@@ -1,48 +1,57 @@
 """Why an answer broke off, under what came of it."""
 
-from typing import Final
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from app.findings import Finding, FindingCode
+from app.findings import Finding
 from app.ui.markdown.part import Part
+from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
+from app.ui.views.ways_out import WayOut, WaysOut, price_words, way_words, ways_after_answer
+from app.ui.views.words import say
 from app.ui.widgets.failure_card import FailureCard
-
-_ANSWERABLE: Final = frozenset(
-    {FindingCode.PROMPT_TOO_LONG, FindingCode.CHAT_TEMPLATE_FAILED, FindingCode.ENGINE_REQUEST_FAILED}
-)
-"""Failures after which the engine lives on: asking again is enough."""
 
 
 class MessageFailure(Part):
-    """A failure card with the way out that fits.
+    """A failure card with the ways out there are now.
 
     Signals:
-        reload_requested, regenerate_requested, details_requested, report_requested: what was chosen.
+        asked: a `WayOut`, `details` or `report`.
     """
 
-    reload_requested = Signal()
-    regenerate_requested = Signal()
-    details_requested = Signal()
-    report_requested = Signal()
+    asked = Signal(str)
 
-    def __init__(self, looks: LookSource, finding: Finding, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, looks: LookSource, finding: Finding, view: ModelView | None, parent: QWidget | None = None
+    ) -> None:
+        """Make one; `view` as in `show_view`."""
         super().__init__(parent)
-        look = looks.look
-        is_answerable = finding.code in _ANSWERABLE
-        primary = look.text("ui.chat.answer_again" if is_answerable else "ui.chat.reload")
-        details = look.text("ui.chat.failure_details")
+        self._looks = looks
+        self._finding = finding
+        self._ways = WaysOut()
         self._card = FailureCard(looks)
         self._card.setParent(self)
-        action = look.texts.finding(finding).action
-        advice = "" if primary in action else action  # the button says it already
-        self._card.show_failure(finding, advice, primary, details, None, "")
-        chosen = self.regenerate_requested if is_answerable else self.reload_requested
-        self._card.primary_requested.connect(chosen)
-        self._card.secondary_requested.connect(self.details_requested)
-        self._card.report_requested.connect(self.report_requested)
+        self._card.primary_requested.connect(lambda: self._ask(self._ways.primary))
+        self._card.secondary_requested.connect(lambda: self._ask(self._ways.secondary))
+        self._card.details_requested.connect(lambda: self.asked.emit("details"))
+        self._card.report_requested.connect(lambda: self.asked.emit("report"))
+        self.show_view(view)
+
+    def show_view(self, view: ModelView | None) -> None:
+        """Offer what helps in this state of the model; None for an older answer: nothing does any more."""
+        texts = self._looks.look.texts
+        view = view or ModelView()
+        ways = self._ways = ways_after_answer(view, self._finding)
+        said = {way: say(texts, way_words(view, way)) for way in (ways.primary, ways.secondary) if way}
+        price = None
+        if WayOut.STEP in said:
+            separator = self._looks.look.text("ui.list_separator")
+            price = separator.join(say(texts, words) for words in price_words(view)) or None
+        # a button says it already, or another card does
+        advice = "" if said else texts.finding(self._finding).action
+        primary = said[ways.primary] if ways.primary else None
+        secondary = said[ways.secondary] if ways.secondary else None
+        self._card.show_failure(self._finding, advice, primary, secondary, price, None)
 
     def fit(self, width: int) -> int:
         self._card.resize(width, self._card.height())
@@ -51,3 +60,7 @@ class MessageFailure(Part):
         self._card.setGeometry(0, 0, width, height)
         self.resize(width, height)
         return height
+
+    def _ask(self, way: WayOut | None) -> None:
+        if way is not None:
+            self.asked.emit(way.value)

@@ -1,5 +1,6 @@
 """A scrolled list of messages that keeps widgets only for what is seen, and some around it."""
 
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from app.ui.markdown.parts import PartEvents
 from app.ui.markdown.selection import SelectionOwner
+from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import LAYOUT
 from app.ui.views.chat_items import MessageItem
@@ -59,6 +61,7 @@ class MessageList(QAbstractScrollArea):
         self._follows = True
         self._is_arranging = False
         self._newest: MessageWidget | None = None
+        self._view = ModelView()
         self._in_sight: set[int] = set()
         self._ahead = QTimer(self, interval=0, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
@@ -73,6 +76,14 @@ class MessageList(QAbstractScrollArea):
     def widgets(self) -> dict[int, MessageWidget]:
         """The widgets there are now, by message id: those seen and some around them."""
         return self._rows.widgets
+
+    def show_view(self, view: ModelView) -> None:
+        """Take the state of the model."""
+        view = replace(view, tokens_per_second=None)
+        if view != self._view:
+            self._view = view
+            if self._newest is not None:
+                self._newest.show_view(view)
 
     def jump_to_end(self) -> None:
         """Show the end and follow it again."""
@@ -231,9 +242,11 @@ class MessageList(QAbstractScrollArea):
         if newest is not self._newest:
             if self._newest is not None and self._newest in self._rows.widgets.values():
                 self._newest.foot.set_always_shown(is_always_shown=False)
+                self._newest.show_view(None)
             self._newest = newest
             if newest is not None:
                 newest.foot.set_always_shown(is_always_shown=True)
+                newest.show_view(self._view)
 
     def _set_follows(self, *, follows: bool) -> None:
         if follows != self._follows:

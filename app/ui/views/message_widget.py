@@ -9,6 +9,7 @@ from app.chat.reasoning import PieceKind
 from app.ui.markdown.part import Part, stack
 from app.ui.markdown.parts import PartEvents
 from app.ui.markdown.selection import SelectionOwner
+from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.answer_body import AnswerBody
 from app.ui.views.chat_items import MessageItem
@@ -30,7 +31,7 @@ class MessageWidget(Part):
 
     Signals:
         height_changed: `fit` gives another height now.
-        asked: `stop`, `continue`, `regenerate`, `delete`, `reload`, `details` or `report`.
+        asked: `stop`, `continue`, `delete`, `details`, `report` or a `WayOut`.
         edit_accepted: the person's new text.
     """
 
@@ -50,6 +51,7 @@ class MessageWidget(Part):
         self._body: AnswerBody | None = None
         self._fold: ReasoningFold | None = None
         self._failure: MessageFailure | None = None
+        self._view: ModelView | None = None
         self._editor: MessageEditor | None = None
         self._foot = MessageFoot(looks, self)
         self._foot.action_requested.connect(self._on_action)
@@ -100,6 +102,13 @@ class MessageWidget(Part):
             self._show_failure(item)
         self._foot.show_item(item)
         self.height_changed.emit()
+
+    def show_view(self, view: ModelView | None) -> None:
+        """Take the state of the model: it decides what leads on after a failure. None for older messages."""
+        self._view = view
+        if self._failure is not None:
+            self._failure.show_view(view)
+            self.height_changed.emit()
 
     def add_piece(self, kind: PieceKind, text: str, seconds: float | None) -> None:
         """Add streamed text; `seconds` is how long the model has thought."""
@@ -216,11 +225,8 @@ class MessageWidget(Part):
             self._failure = None
         if item.failure is None:
             return
-        self._failure = MessageFailure(self._looks, item.failure, self)
-        self._failure.reload_requested.connect(lambda: self.asked.emit("reload"))
-        self._failure.regenerate_requested.connect(lambda: self.asked.emit("regenerate"))
-        self._failure.details_requested.connect(lambda: self.asked.emit("details"))
-        self._failure.report_requested.connect(lambda: self.asked.emit("report"))
+        self._failure = MessageFailure(self._looks, item.failure, self._view, self)
+        self._failure.asked.connect(self.asked)
         self._failure.show()
 
     def _on_action(self, name: str) -> None:

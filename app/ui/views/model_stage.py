@@ -12,8 +12,8 @@ from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import LAYOUT
 from app.ui.views.first_run import FirstRunView
 from app.ui.views.loading_card import LoadingCard
-from app.ui.views.plan_words import step_changes
 from app.ui.views.planned_card import PlannedCard
+from app.ui.views.ways_out import WayOut, price_words, way_words, ways_after_load
 from app.ui.views.words import say
 from app.ui.widgets.failure_card import FailureCard
 from app.ui.widgets.labels import TextLabel
@@ -35,9 +35,16 @@ def refusal(view: ModelView) -> Finding | None:
     return None
 
 
-def is_worth_showing(view: ModelView, *, has_messages: bool) -> bool:
-    """The stage has something to say; beside messages only what is under way or went wrong."""
-    if refusal(view) is not None or view.phase in LOADING_PHASES:
+def is_worth_showing(view: ModelView, *, has_messages: bool, said_by_message: Finding | None = None) -> bool:
+    """The stage has something to say; beside messages only what is under way or went wrong.
+
+    Args:
+        said_by_message: What the card of the newest answer says already.
+    """
+    why = refusal(view)
+    if has_messages and why is not None and why == said_by_message:
+        return False
+    if why is not None or view.phase in LOADING_PHASES:
         return True
     return not has_messages
 
@@ -156,30 +163,26 @@ class ModelStage(QWidget):
 
     def _show_failure(self, view: ModelView, why: Finding) -> None:
         look = self._looks.look
-        other = look.text("ui.stage.other_button")
-        step = view.next_step
+        ways = ways_after_load(view)
+        said = {way: say(look.texts, way_words(view, way)) for way in (ways.primary, ways.secondary) if way}
         price: str | None = None
-        if step is not None and view.can_load:
-            primary = look.text(f"ui.stage.step_button.{step.name}")
-            before = view.asked or (view.plan.options if view.plan else step.options)
-            changes = step_changes(before, step.options, view.facts)
+        if ways.primary is WayOut.STEP:
+            changes = price_words(view)
             price = look.text("ui.list_separator").join(say(look.texts, words) for words in changes) or None
-        else:
-            primary = look.text("ui.stage.again_button") if view.can_load else other
-        secondary = other if view.can_load else None
-        details = "\n".join(view.log_tail)
         # where a button does it, the sentence of the command line is not needed
-        advice = "" if step is not None and view.can_load else look.texts.finding(why).action
-        self.failure.show_failure(why, advice, primary, secondary, price, details)
+        advice = "" if ways.primary is WayOut.STEP else look.texts.finding(why).action
+        primary = said[ways.primary] if ways.primary else None
+        secondary = said[ways.secondary] if ways.secondary else None
+        self.failure.show_failure(why, advice, primary, secondary, price, "\n".join(view.log_tail))
 
     def _on_primary(self) -> None:
-        view = self._view
-        if not view.can_load:
-            self.pick_requested.emit()
-        elif view.next_step is not None:
-            self.step_requested.emit(view.next_step)
-        else:
-            self.load_requested.emit()
+        match ways_after_load(self._view).primary:
+            case WayOut.STEP:
+                self.step_requested.emit(self._view.next_step)
+            case WayOut.RELOAD:
+                self.load_requested.emit()
+            case _:
+                self.pick_requested.emit()
 
 
 def _first_error(view: ModelView) -> Finding | None:

@@ -16,21 +16,24 @@ _DETAIL_LINES = 9
 
 
 class FailureCard(QFrame):
-    """Never without a button.
+    """Never without a way on: at least the report can be copied.
 
     Signals:
         primary_requested, secondary_requested: the person takes this way out.
         report_requested: the report is to be copied.
+        details_requested: the details are wanted, which the card itself does not have.
     """
 
     primary_requested = Signal()
     secondary_requested = Signal()
     report_requested = Signal()
+    details_requested = Signal()
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
         self._looks = looks
         self._finding: Finding | None = None
+        self._has_details = True
         self._sign = IconLabel(looks, "error", "danger_text", 22)
         self._title = TextLabel("subtitle", wrap=True)
         self._badge = tone_box("danger", row(self._sign, self._title, gap=12), 14)
@@ -48,22 +51,30 @@ class FailureCard(QFrame):
         self,
         finding: Finding,
         figures: str,
-        primary: str,
+        primary: str | None,
         secondary: str | None,
         price: str | None,
-        details: str,
+        details: str | None,
     ) -> None:
-        """Show why something failed; empty `figures` and `details` have no place."""
+        """Show why something failed; empty `figures` and `details` have no place.
+
+        Args:
+            primary: None where the button that helps is elsewhere.
+            details: None where they are to be asked for.
+        """
         self._finding = finding
         self._figures.setText(figures)
         self._figures.setVisible(bool(figures))
-        self._primary.setText(primary)
+        self._primary.setText(primary or "")
+        self._primary.setVisible(primary is not None)
         self._secondary.setText(secondary or "")
         self._secondary.setVisible(secondary is not None)
         self._price.setText(price or "")
         self._price.setVisible(price is not None)
-        self._details.setPlainText(details)
-        self._fold.setVisible(bool(details))
+        self._actions.setVisible(primary is not None or secondary is not None)
+        self._has_details = details is not None
+        self._details.setPlainText(details or "")
+        self._fold.setVisible(details is None or bool(details))
         self._set_open(is_open=False)
         self._set_texts()
 
@@ -75,9 +86,10 @@ class FailureCard(QFrame):
         self._details.setProperty("style", "code")
         self._details.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         self._details.hide()
-        actions = holder(FlowLayout(self._primary, self._secondary))
+        self._actions = holder(FlowLayout(self._primary, self._secondary))
         links = row(self._fold, self._report, None, gap=10)
-        body = column(self._badge, self._figures, actions, self._price, rule(), links, self._details, gap=12)
+        parts = (self._badge, self._figures, self._actions, self._price, rule(), links, self._details)
+        body = column(*parts, gap=12)
         frame = card(body, 18)
         self.setLayout(column(frame, gap=0))
 
@@ -102,8 +114,12 @@ class FailureCard(QFrame):
         self._primary.setAccessibleDescription(self._price.text())
 
     def _on_fold_clicked(self) -> None:
-        self._set_open(is_open=self._details.isHidden())
+        if self._has_details:
+            self._set_open(is_open=self._details.isHidden())
+        else:
+            self.details_requested.emit()
 
     def _set_open(self, *, is_open: bool) -> None:
         self._details.setVisible(is_open)
-        self._fold.set_icon_name("down" if is_open else "right")
+        icon_name = "down" if is_open else "right"
+        self._fold.set_icon_name(icon_name if self._has_details else "info")
