@@ -6,7 +6,6 @@ of `build_scripts/test.py` and the models it made.
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import psutil  # noqa: E402 the checkout is found first
 from PySide6.QtTest import QTest  # noqa: E402 the platform is chosen, and the checkout found, first
 
 from app.__main__ import WORKER_FLAG  # noqa: E402
@@ -133,7 +133,7 @@ class _Photographer:
         with _frozen():
             self._take("5_generating")
         for engine in _engines():
-            os.kill(engine, signal.SIGKILL)
+            engine.kill()
         self._wait_for(ModelPhase.FAILED)
         self._take("6_failed")
         self._window.show_place(SETTINGS)
@@ -147,7 +147,7 @@ class _Photographer:
         if not self._has_frozen_load and _is_loading_weights(view):
             self._has_frozen_load = True
             for engine in _engines():
-                os.kill(engine, signal.SIGSTOP)
+                engine.suspend()
 
     def _take(self, state: str) -> None:
         for width, height in SIZES[self._scale]:
@@ -184,20 +184,14 @@ def _is_loading_weights(view: ModelView) -> bool:
 def _frozen() -> Iterator[None]:
     """Hold the engine still, so that a passing state has time for all its pictures."""
     for engine in _engines():
-        os.kill(engine, signal.SIGSTOP)
+        engine.suspend()
     yield
     for engine in _engines():
-        os.kill(engine, signal.SIGCONT)
+        engine.resume()
 
 
-def _engines() -> list[int]:
-    children = [
-        pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()
-    ]
-    is_worker = WORKER_FLAG.encode("ascii")
-    return [
-        int(pid) for pid in children if is_worker in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    ]
+def _engines() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if WORKER_FLAG in child.cmdline()]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -119,7 +120,7 @@ def test_what_a_killed_window_left_blocks_nobody(qtbot: QtBot, folder: Path) -> 
 def test_a_lock_of_a_living_program_that_is_no_window_is_taken_over(qtbot: QtBot, folder: Path) -> None:
     # the process id was given to another program of the same interpreter
     real = Path(sys.executable).resolve().name
-    host = os.uname().nodename if sys.platform != "win32" else os.environ["COMPUTERNAME"]
+    host = platform.node()
     (folder / "window.lock").write_text(f"{os.getpid()}\n{real}\n{host}\n")
     instance = SingleInstance(folder)
     assert instance.claim(Handover())
