@@ -32,6 +32,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.failure_card import FailureCard
 from tests.gui.chat_texts import ANSWER, FIGURES
 from tests.gui.look_names import LOOK_NAMES
+from tests.gui.page_parts import clipped
 from tests.gui.view_builders import model_view
 
 Show = Callable[[QWidget], QWidget]
@@ -389,6 +390,31 @@ def test_when_the_model_is_back_the_card_offers_another_answer(view: ChatView, q
     with qtbot.waitSignal(view.regenerate_requested) as heard:
         qtbot.mouseClick(card_buttons(view)["Answer again"], Qt.MouseButton.LeftButton)
     assert heard.args == [2]
+
+
+@pytest.mark.parametrize("looks", ["light-en", "dark-zh"], indirect=True)
+def test_a_card_that_changes_its_ways_out_cuts_nothing_off(view: ChatView) -> None:
+    model, item = failed()
+    open_items(view, (QUESTION, item))
+    for state in (model, model_view(ModelPhase.LOADING), model, model_view(ModelPhase.READY), model):
+        view.show_view(state)
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        (card,) = all_of(FailureCard, shown(view))
+        assert clipped(card) == []
+
+
+def test_a_card_made_before_the_window_is_shown_cuts_nothing_off(
+    looks: LookSource, show: Callable[[QWidget], QWidget], qtbot: QtBot
+) -> None:
+    view = ChatView(looks)
+    model, item = failed()
+    view.resize(800, 600)
+    view.show_items((QUESTION, item))
+    view.show_view(model)
+    show(view)
+    qtbot.wait(50)
+    (card,) = all_of(FailureCard, shown(view))
+    assert clipped(card) == []
 
 
 def test_only_the_newest_card_leads_on(view: ChatView) -> None:
