@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from app.ui.markdown.parts import PartEvents
@@ -60,6 +60,7 @@ class MessageList(QAbstractScrollArea):
         self._rows = RowWindow(looks, model, self.viewport(), self._make_widget)
         self._follows = True
         self._is_arranging = False
+        self._is_shown = False
         self._has_unstyled = False
         self._newest: MessageWidget | None = None
         self._view = ModelView()
@@ -101,9 +102,14 @@ class MessageList(QAbstractScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._is_shown = True
         if self._has_unstyled:  # they were measured before they had their style
             self._has_unstyled = False
             self._on_look_changed()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._is_shown = False
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: ARG002 Qt's signature
         if self._is_arranging:
@@ -162,7 +168,7 @@ class MessageList(QAbstractScrollArea):
             app.focusChanged.connect(self._on_focus_changed)
 
     def _make_widget(self, item: MessageItem) -> MessageWidget:
-        self._has_unstyled |= not self.isVisible()
+        self._has_unstyled |= not self._is_shown
         widget = MessageWidget(self._looks, self._owner, self._events, item)
         message_id = item.id
         widget.height_changed.connect(lambda: self.remeasure(message_id))
