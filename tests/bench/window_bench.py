@@ -35,7 +35,7 @@ DEFAULT_MODEL: Final = (
 
 SIZE: Final = (1366, 768)
 WAIT_SECONDS: Final = 300.0
-POLL_MS: Final = 5
+POLL_MS: Final = 20
 
 
 @contextmanager

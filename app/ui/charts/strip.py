@@ -3,7 +3,7 @@
 from typing import Final
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -66,12 +66,12 @@ class StripChart(QWidget):
         """The moment pointed at."""
         return self._cursor
 
-    def show_frame(self, frame: StripFrame) -> None:
-        """Draw a moment."""
+    def show_frame(self, frame: StripFrame, *, paint_after_ms: int = 0) -> None:
+        """Draw a moment; painting may wait, so that strips are not all painted in one go."""
         self._frame = frame
         for curve, line, scale in zip(self._curves, frame.lines, frame.scales, strict=True):
             curve.setData(frame.times, line / scale.top)
-        self.update()
+        QTimer.singleShot(paint_after_ms, self, self.update)
 
     def set_cursor(self, seconds: float | None) -> None:
         """Mark a moment, or none."""
