@@ -124,8 +124,9 @@ class ChatDesk(Desk):
         home: Path,
         open_store: Callable[[], ConversationStore] | None = None,
         engine_name: str | None = "echo",
+        choose: Callable[[str | None, str | None], EngineSpec] = choose_engine,
     ) -> None:
-        super().__init__(qtbot, engine_name)
+        super().__init__(qtbot, engine_name, choose)
         home.mkdir(parents=True, exist_ok=True)
         self.file = home / "chats.sqlite3"
         self.store_tasks = SerialTasks(self.bridge, "chats")

@@ -4,12 +4,17 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.engine.protocol import Checked, CheckModel, Event, Finished, Generate, Hello, Loaded, LoadModel
+from app.findings import FindingError
 
 Emit = Callable[[Event], None]
 """Sends an event to the window; quick, any thread."""
 
 IsCancelled = Callable[[], bool]
 """True once the person asked to stop what is running; polled often, any thread."""
+
+
+class EngineGoneError(FindingError):
+    """The engine's process died, so nothing can be asked any more: the worker says why and ends too."""
 
 
 class Backend(Protocol):
@@ -48,7 +53,16 @@ class Backend(Protocol):
         """Answer, sending `PromptProgress` and `Token` meanwhile.
 
         Raises:
-            FindingError: e.g. `PROMPT_TOO_LONG`, `CHAT_TEMPLATE_FAILED`.
+            EngineGoneError: why the engine's own process died meanwhile.
+            FindingError: e.g. `PROMPT_TOO_LONG`, `CHAT_TEMPLATE_FAILED`; the next answer may work.
+        """
+        ...
+
+    def check_alive(self) -> None:
+        """Look whether the engine is still there; called about twice a second while nothing else is.
+
+        Raises:
+            EngineGoneError: why its own process died. An engine that has none never raises it.
         """
         ...
 

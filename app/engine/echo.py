@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from app.engine.backend import Emit, IsCancelled
+from app.engine.backend import Emit, EngineGoneError, IsCancelled
 from app.engine.environment import engine_environment
+from app.engine.log_reader import explain_exit
 from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
 from app.engine.protocol import (
     Checked,
@@ -46,7 +47,8 @@ class EchoBackend:
     - `/prompt N TEXT` takes N steps of 20 ms to read the prompt.
     - `/busy N TEXT` works for N seconds without a word, deaf to being cancelled, then answers TEXT.
     - `/die SIGNAL TEXT` answers TEXT, then raises the signal (`SIGKILL`, `SIGSEGV`) against itself.
-    - `/child` starts a child process, as a server engine would, and answers its process id.
+    - `/child` starts a child process, as a server engine would, and answers its process id;
+      without it the engine is gone.
 
     So may `kv_overrides` of a load: `echo.load_seconds`, `echo.load_signal`, `echo.ignore_cancel`; any
     other `echo.` key is refused by name.
@@ -107,6 +109,13 @@ class EchoBackend:
             cached_tokens=0,
         )
         return Finished(command.request_id, finish_reason, timings)
+
+    def check_alive(self) -> None:
+        """A child that died takes the engine with it."""
+        for child in self._children:
+            exit_code = child.poll()
+            if exit_code is not None:
+                raise EngineGoneError(explain_exit(exit_code, (), "idle"))
 
     def close(self) -> None:
         """End the children."""

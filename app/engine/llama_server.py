@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.engine.backend import Emit, IsCancelled
+from app.engine.backend import Emit, EngineGoneError, IsCancelled
 from app.engine.llama_server_args import (
     has_quantised_v,
     option_arguments,
@@ -24,7 +24,7 @@ from app.engine.llama_server_capabilities import (
     server_executable,
 )
 from app.engine.llama_server_child import ServerChild
-from app.engine.llama_server_generation import answer
+from app.engine.llama_server_generation import answer, why_gone
 from app.engine.llama_server_http import ServerLost, get_json
 from app.engine.llama_server_log import context_of_one_slot, read_applied
 from app.engine.log_reader import explain_exit, read_buffers
@@ -124,6 +124,11 @@ class LlamaServerBackend:
             values = {"engine": ENGINE_NAME, "detail": "Generate before LoadModel"}
             raise FindingError(error(FindingCode.ENGINE_START_FAILED, **values))
         return answer(self._child, command, emit, is_cancelled, self._rpc_servers)
+
+    def check_alive(self) -> None:
+        """Look whether the server is still there."""
+        if self._child is not None and (finding := why_gone(self._child, "idle", self._rpc_servers)):
+            raise EngineGoneError(finding)
 
     def close(self) -> None:
         """End the server."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from app.engine.backend import Emit, IsCancelled
+from app.engine.backend import Emit, EngineGoneError, IsCancelled
 from app.engine.llama_server_child import ServerChild
 from app.engine.llama_server_http import AnswerStream, ServerLost, ServerRefusal
 from app.engine.llama_server_sse import AnswerPart, SseError
@@ -29,8 +29,8 @@ def answer(
     """Ask for an answer and send it on as it comes.
 
     Raises:
-        FindingError: `PROMPT_TOO_LONG`, `CHAT_TEMPLATE_FAILED`, `ENGINE_REQUEST_FAILED`, or why the
-            server died.
+        EngineGoneError: why the server died.
+        FindingError: `PROMPT_TOO_LONG`, `CHAT_TEMPLATE_FAILED`, `ENGINE_REQUEST_FAILED`.
     """
     timings = Timings()
     finish_reason: str | None = None
@@ -47,13 +47,26 @@ def answer(
     except ServerRefusal as refusal:
         raise FindingError(_refusal_finding(refusal)) from refusal
     except (ServerLost, SseError) as reason:
-        raise FindingError(_loss_finding(child, str(reason), rpc_servers)) from reason
+        raise _loss(child, str(reason), rpc_servers) from reason
     if is_cancelled() and stream.was_cancelled:
         return Finished(command.request_id, "cancelled", timings)
-    if finish_reason is None and (child.is_ending or child.wait(0) is not None):
-        raise FindingError(_loss_finding(child, "", rpc_servers))
+    if finish_reason is None and (finding := why_gone(child, "generate", rpc_servers)):
+        raise EngineGoneError(finding)
     said = finish_reason or "stop"
     return Finished(command.request_id, _finish_reason(said, command.sampling, timings), timings)
+
+
+def why_gone(
+    child: ServerChild, during: str, rpc_servers: Sequence[str], patience_seconds: float = 0.0
+) -> Finding | None:
+    """Return why the server is no more, or None while it lives.
+
+    One that was told to end is ended: it takes no more questions, and may need long to go.
+    """
+    if child.is_ending:
+        return error(FindingCode.ENGINE_KILLED, during=during, exit_code=child.stop())
+    exit_code = child.wait(patience_seconds)
+    return None if exit_code is None else explain_exit(exit_code, child.lines, during, rpc_servers)
 
 
 def request_body(command: Generate) -> dict[str, Any]:
@@ -122,13 +135,11 @@ def _refusal_finding(refusal: ServerRefusal) -> Finding:
     return error(FindingCode.ENGINE_REQUEST_FAILED, detail=message, status=refusal.status)
 
 
-def _loss_finding(child: ServerChild, detail: str, rpc_servers: Sequence[str]) -> Finding:
-    if child.is_ending:
-        return error(FindingCode.ENGINE_KILLED, during="generate", exit_code=child.stop())
-    exit_code = child.wait(DEATH_SECONDS)
-    if exit_code is None:
-        return error(FindingCode.ENGINE_REQUEST_FAILED, detail=detail, status=None)
-    return explain_exit(exit_code, child.lines, "generate", rpc_servers)
+def _loss(child: ServerChild, detail: str, rpc_servers: Sequence[str]) -> FindingError:
+    finding = why_gone(child, "generate", rpc_servers, DEATH_SECONDS)
+    if finding is not None:
+        return EngineGoneError(finding)
+    return FindingError(error(FindingCode.ENGINE_REQUEST_FAILED, detail=detail, status=None))
 
 
 def _int_or_none(value: object) -> int | None:

@@ -202,10 +202,11 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What was asked did not work. The worker may live on (`request_id`) or end after it (load).
+    """What was asked did not work, or the engine is gone.
 
     Attributes:
-        request_id: None when it was a load or a check.
+        request_id: Of the answer that failed, when the next may work. None when the worker ends after
+            it: a load or a check failed, or the engine died, whatever it was doing.
     """
 
     finding: Finding

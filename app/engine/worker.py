@@ -7,9 +7,9 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
-from app.engine.backend import Backend
+from app.engine.backend import Backend, EngineGoneError
 from app.engine.process import kill_own_group
 from app.engine.protocol import (
     Cancel,
@@ -29,6 +29,9 @@ from app.options import OptionError
 
 EXIT_OK = 0
 EXIT_FAILED = 1
+
+_IDLE_SECONDS: Final = 0.5
+"""Between two looks whether an idle engine is still there."""
 
 
 class Job:
@@ -78,9 +81,12 @@ class CommandReader:
         """Start the thread."""
         threading.Thread(target=self._read, name="commands", daemon=True).start()
 
-    def next_job(self) -> Job:
-        """Wait for the next job."""
-        return self._queue.get()
+    def next_job(self, seconds: float | None = None) -> Job | None:
+        """Wait for the next job; None when none came in time."""
+        try:
+            return self._queue.get(timeout=seconds)
+        except queue.Empty:
+            return None
 
     def _read(self) -> None:
         for line in self._stream:
@@ -110,30 +116,30 @@ def worker_main(argv: list[str]) -> int:
     sender = EventSender(_private_stdout())
     reader = CommandReader(open(0, "rb", closefd=False), sender)  # noqa: SIM115  # stdin, for good
     reader.start()
-    request_id: int | None = None
     try:
         backend = _backend(BackendKind(args.backend), args.pack_folder)
         sender.send(backend.hello())
-        job = reader.next_job()
-        while _run(backend, job, sender):
-            job = reader.next_job()
-            request_id = getattr(job.command, "request_id", None)
-        backend.close()
+        while True:
+            job = reader.next_job(_IDLE_SECONDS)
+            if job is None:
+                backend.check_alive()
+            else:
+                _run(backend, job, sender)
     except FindingError as reason:
-        sender.send(Failed(reason.finding, request_id))
+        sender.send(Failed(reason.finding))
     except MemoryError:
         traceback.print_exc()
-        sender.send(Failed(error(FindingCode.ENGINE_OUT_OF_RAM, needed_bytes=None), request_id))
+        sender.send(Failed(error(FindingCode.ENGINE_OUT_OF_RAM, needed_bytes=None)))
         return EXIT_FAILED
     except Exception as reason:  # noqa: BLE001  # worker entry: logged and reported
         traceback.print_exc()
-        sender.send(Failed(_unexpected(args.backend, reason), request_id))
+        sender.send(Failed(_unexpected(args.backend, reason)))
         return EXIT_FAILED
     return EXIT_OK
 
 
-def _run(backend: Backend, job: Job, sender: EventSender) -> bool:
-    """Run one job; return whether another may follow. A failed load ends the worker, an answer does not."""
+def _run(backend: Backend, job: Job, sender: EventSender) -> None:
+    """Run one job. What is raised ends the worker: a failed load, a dead engine, but no failed answer."""
     match job.command:
         case LoadModel() as load:
             if job.is_cancelled():
@@ -143,7 +149,6 @@ def _run(backend: Backend, job: Job, sender: EventSender) -> bool:
             sender.send(backend.check(check))
         case Generate() as generate:
             sender.send(_answer(backend, generate, sender, job))
-    return True
 
 
 def _answer(backend: Backend, command: Generate, sender: EventSender, job: Job) -> Finished | Failed:
@@ -151,6 +156,8 @@ def _answer(backend: Backend, command: Generate, sender: EventSender, job: Job) 
         return Finished(command.request_id, "cancelled")
     try:
         return backend.generate(command, sender.send, job.is_cancelled)
+    except EngineGoneError:
+        raise
     except FindingError as reason:
         return Failed(reason.finding, command.request_id)
 

@@ -74,6 +74,9 @@ class LlamaBackend:
             raise FindingError(error(FindingCode.ENGINE_START_FAILED, **values))
         return self._generator.answer(command, emit, is_cancelled)
 
+    def check_alive(self) -> None:
+        """The engine is this process."""
+
     def close(self) -> None:
         """Free the model and let go of the library."""
         self._free_model()

@@ -199,6 +199,22 @@ def test_an_idle_engine_killed_from_outside_is_noticed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_child_of_the_engine_killed_while_idle_is_noticed(
+    session: EngineSession, recorder: SessionRecorder
+) -> None:
+    load(session, recorder)
+    ask(session, "/child")
+    recorder.wait_for_state(SessionState.READY, 2)
+    psutil.Process(int(recorder.text)).kill()
+    changed = recorder.wait_for_state(SessionState.FAILED)
+    assert changed.finding is not None
+    assert changed.finding.code is FindingCode.ENGINE_KILLED
+    assert changed.finding.values["during"] == "idle"
+    assert recorder.of(Failed) == []
+    assert psutil.Process().children() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_engine_that_dies_while_loading_fails_the_load(
     session: EngineSession, recorder: SessionRecorder
 ) -> None:
