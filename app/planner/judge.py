@@ -108,6 +108,7 @@ def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[F
 
 
 def _vram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
+    """Judge what is on GPUs. No plan of ours overdraws one: `VRAM_EXCEEDED` guards that."""
     findings = []
     devices = zip(budget.vram_free_bytes, placement.gpu_bytes, vram_kept(budget), strict=True)
     for gpu, (free, planned, kept) in enumerate(devices):
