@@ -44,6 +44,10 @@ _RESTORE_MESSAGE: Final = """
         (id, conversation_id, parent_id, role, content, state, created_at, updated_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+_DELETE_IF_EMPTY: Final = """
+    UPDATE conversations SET deleted_at = ? WHERE id = ? AND title IS NULL AND deleted_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = conversations.id)
+"""
 _TOUCH_BY_MESSAGE: Final = """
     UPDATE conversations SET updated_at = ?
     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)
@@ -178,6 +182,12 @@ class ConversationStore:
                 "DELETE FROM conversations WHERE deleted_at < ?", (now - DELETED_KEPT_SECONDS,)
             )
             connection.execute("UPDATE conversations SET deleted_at = ? WHERE id = ?", (now, conversation_id))
+
+    def delete_if_empty(self, conversation_id: int) -> bool:
+        """Take a chat without message and title off the list, and say whether it was one; see `restore`."""
+        with self._database.transaction() as connection:
+            cursor = connection.execute(_DELETE_IF_EMPTY, (self._clock(), conversation_id))
+        return cursor.rowcount > 0
 
     def restore(self, conversation_id: int) -> None:
         """Undo `delete`."""

@@ -30,6 +30,7 @@ class ConversationWriter:
         self._ids = {message.id: message.id for message in conversation.messages} if conversation else {}
         self._unsaved: dict[int, Message] = {}
         self._followers: dict[int, tuple[int, ...]] = {}
+        self._is_gone = False
 
     def put(self, message: Message) -> int:
         """Save what `message` holds by now and return the conversation's id in the store."""
@@ -37,27 +38,41 @@ class ConversationWriter:
         store = self._store()
         if self._conversation_id is None:
             self._conversation_id = store.create()
+        self._bring_back(store, self._conversation_id)
         for unsaved in tuple(self._unsaved.values()):
             self._write(store, self._conversation_id, unsaved)
             del self._unsaved[unsaved.id]
         return self._conversation_id
 
-    def delete(self, message_id: int) -> None:
-        """Take a message out."""
+    def delete(self, message_id: int) -> bool:
+        """Take a message out; say whether the conversation went, too: nothing is left that could be read.
+
+        The next message brings it back.
+        """
         self._unsaved.pop(message_id, None)
         stored_id = self._ids.get(message_id)
         if stored_id is not None:
             self._followers[message_id] = self._store().delete_message(stored_id)
+        if self._conversation_id is not None and not self._is_gone:
+            self._is_gone = self._store().delete_if_empty(self._conversation_id)
+        return self._is_gone
 
-    def restore(self, message: Message) -> None:
-        """Undo `delete`."""
+    def restore(self, message: Message) -> int:
+        """Undo `delete` and return the conversation's id in the store."""
         stored_id = self._ids.get(message.id)
         if stored_id is None or self._conversation_id is None:
-            self.put(message)
-            return
+            return self.put(message)
         stored = replace(message, id=stored_id, parent_id=self._parent_id(message))
         followers = self._followers.pop(message.id, ())
-        self._store().restore_message(self._conversation_id, stored, followers)
+        store = self._store()
+        self._bring_back(store, self._conversation_id)
+        store.restore_message(self._conversation_id, stored, followers)
+        return self._conversation_id
+
+    def _bring_back(self, store: ConversationStore, conversation_id: int) -> None:
+        if self._is_gone:
+            store.restore(conversation_id)
+            self._is_gone = False
 
     def _write(self, store: ConversationStore, conversation_id: int, message: Message) -> None:
         stored_id = self._ids.get(message.id)

@@ -202,6 +202,46 @@ def test_a_queued_message_comes_back_when_the_load_is_cancelled(desk: ChatDesk, 
     assert desk.items == {}
 
 
+def test_a_new_chat_goes_when_its_only_message_is_taken_back(desk: ChatDesk, tmp_path: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 60.0),)
+    desk.model.pick(write_model(tmp_path))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.chat.send("in vain")
+    desk.wait(lambda: desk.titles == ["in vain"])
+    desk.model.cancel_load()
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.wait(lambda: desk.ids == [])
+    desk.engine.overrides = ()
+    desk.chat.send("in earnest")
+    desk.wait(lambda: desk.shown == [("user", "in earnest"), ("assistant", "in earnest")])
+    desk.wait(lambda: desk.titles == ["in earnest"])
+    assert desk.chat.current_id == desk.ids[0]
+    assert [text for _, text, _ in stored(desk)[0]] == ["in earnest", "in earnest"]
+
+
+def test_what_waited_in_another_chat_comes_back_when_that_is_opened(desk: ChatDesk, tmp_path: Path) -> None:
+    desk.engine.overrides = (("echo.load_seconds", 60.0),)
+    desk.model.pick(write_model(tmp_path))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    desk.model.load()
+    desk.chat.send("one")
+    desk.chat.send("and a half")
+    desk.wait(lambda: desk.titles == ["one"])
+    (first,) = desk.ids
+    desk.chat.new_chat()
+    desk.chat.send("two")
+    desk.wait(lambda: len(desk.ids) == 2)
+    desk.model.cancel_load()
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.returned == ["two"]
+    desk.wait(lambda: desk.ids == [first])
+    desk.chat.open_chat(first)
+    assert desk.returned == ["two", "one\n\nand a half"]
+    assert desk.items == {}
+    desk.wait(lambda: desk.ids == [])
+
+
 def test_stop_takes_a_queued_message_back(desk: ChatDesk, tmp_path: Path) -> None:
     desk.engine.overrides = (("echo.load_seconds", 60.0),)
     desk.model.pick(write_model(tmp_path))
@@ -340,6 +380,50 @@ def test_a_deleted_message_comes_back(ready: ChatDesk) -> None:
     ready.undos[-1]()
     assert list(ready.items.items()) == before
     assert [text for _, text, _ in stored(ready)[0]] == ["one", "one", "two", "two"]
+
+
+def test_undo_while_an_answer_comes_shows_the_chat_that_is_being_answered(ready: ChatDesk) -> None:
+    ready.ask("one")
+    ready.wait(lambda: bool(ready.ids))
+    (chat_id,) = ready.ids
+    ready.chat.delete_message(next(iter(ready.items)))
+    ready.chat.new_chat()
+    ready.chat.open_chat(chat_id)
+    ready.wait(lambda: [text for _, text in ready.shown] == ["one"])
+    ready.chat.send(slow(40))
+    wait_for_text(ready)
+    ready.undos[-1]()
+    ready.saved()
+    assert ready.last.is_streaming
+    ready.answered()
+    assert [text for _, text in ready.shown] == ["one", "one", slow(40), said_slowly(40)]
+    ready.ask("next")
+    history = ready.chat._current.history(ready.last.id - 1, "")
+    assert [m.content for m in history] == ["one", "one", slow(40), said_slowly(40), "next"]
+    assert [text for _, text, _ in stored(ready)[0]] == [
+        "one",
+        "one",
+        slow(40),
+        said_slowly(40),
+        "next",
+        "next",
+    ]
+
+
+def test_a_chat_goes_with_its_last_message_and_comes_back_with_it(ready: ChatDesk) -> None:
+    ready.ask("one")
+    ready.wait(lambda: bool(ready.ids))
+    for message_id in list(ready.items):
+        ready.chat.delete_message(message_id)
+    assert ready.items == {}
+    ready.wait(lambda: ready.ids == [])
+    assert ready.chat.current_id is None
+    for undo in reversed(ready.undos):
+        undo()
+    ready.wait(lambda: ready.titles == ["one"])
+    assert ready.chat.current_id == ready.ids[0]
+    assert [text for _, text, _ in stored(ready)[0]] == ["one", "one"]
+    assert ready.shown == [("user", "one"), ("assistant", "one")]
 
 
 def test_messages_deleted_one_after_the_other_come_back_in_any_order(ready: ChatDesk) -> None:

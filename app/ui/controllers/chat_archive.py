@@ -74,12 +74,12 @@ class ChatArchive(QObject):
         self._run(partial(chat.writer.put, message), partial(self._on_put, chat))
 
     def delete_message(self, chat: LiveChat, message_id: int) -> None:
-        """Take a message out of the store."""
-        self._run(partial(chat.writer.delete, message_id), self._on_saved)
+        """Take a message out of the store; the chat goes with its last one, and comes back with the next."""
+        self._run(partial(chat.writer.delete, message_id), partial(self._on_deleted, chat))
 
     def restore_message(self, chat: LiveChat, message: Message) -> None:
         """Undo `delete_message`."""
-        self._run(partial(chat.writer.restore, message), self._on_saved)
+        self._run(partial(chat.writer.restore, message), partial(self._on_put, chat))
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation a title; the list is told."""
@@ -139,6 +139,12 @@ class ChatArchive(QObject):
         self._failure = None
         if chat.stored_id is None:
             chat.stored_id = conversation_id
+            self.list()
+
+    def _on_deleted(self, chat: LiveChat, is_chat_gone: bool) -> None:
+        self._failure = None
+        if is_chat_gone:
+            chat.stored_id = None
             self.list()
 
     def _on_saved(self, _result: object) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakSet
 
 from PySide6.QtCore import Slot
 
@@ -49,6 +50,8 @@ class ChatController(ChatSignals):
         self._current = self._archive.new_chat()
         self._answering: Answering | None = None
         self._waiting = WaitingQuestions()
+        self._returning = WaitingQuestions()  # back into the box once their chat is shown
+        self._undoable = WeakSet[LiveChat]()  # for as long as somebody holds an undo
         self._told_queue: str | None = None
         self._opening = 0
         model.answer_event.connect(self._on_answer_event)
@@ -91,9 +94,10 @@ class ChatController(ChatSignals):
         was_shown = self.current_id == conversation_id
         if self._answering is not None and self._answering.chat.stored_id == conversation_id:
             self._model.stop()
-        for chat in self._waiting.chats:
-            if chat.stored_id == conversation_id:
-                self._waiting.take(chat)
+        for questions in (self._waiting, self._returning):
+            for chat in questions.chats:
+                if chat.stored_id == conversation_id:
+                    questions.take(chat)
         self._archive.delete(conversation_id)
         if was_shown:
             self._show(self._archive.new_chat())
@@ -178,10 +182,12 @@ class ChatController(ChatSignals):
         self._waiting.forget(message_id)
         removed = chat.remove(message_id)
         self._archive.delete_message(chat, message_id)
-        if [message.id for message in chat.line()] == [known for known in before if known != message_id]:
+        is_one_less = [m.id for m in chat.line()] == [known for known in before if known != message_id]
+        if is_one_less and not chat.is_empty:
             self.item_removed.emit(message_id)
         else:
-            self.items_reset.emit(self._items())  # an older version comes back
+            self.items_reset.emit(self._items())  # an older version comes back, or nothing is left
+        self._undoable.add(chat)
         self.undo_offered.emit("ui.chat.message_deleted", lambda: self._undo_delete(chat, removed))
 
     def close(self) -> None:
@@ -243,16 +249,20 @@ class ChatController(ChatSignals):
                 self.item_added.emit(self._answering.item())
 
     def _take_back(self) -> None:
-        """Put what waits in the chat shown into the box again; elsewhere it stays unanswered."""
-        text = self.queued_text
-        for question in self._waiting.take(self._current):
+        """Let nothing wait any more: it goes into the box again, elsewhere once its chat is shown."""
+        self._returning.move_from(self._waiting)
+        self._return_to_box()
+
+    def _return_to_box(self) -> None:
+        text = self._returning.text_in(self._current)
+        if text is None:
+            return
+        for question in self._returning.take(self._current):
             self._current.remove(question.message_id)
             self._archive.delete_message(self._current, question.message_id)
-            self.item_removed.emit(question.message_id)
-        self._waiting.clear()
-        if text is not None:
-            self._tell_queue()
-            self.text_returned.emit(text)
+        self.items_reset.emit(self._items())
+        self._tell_queue()
+        self.text_returned.emit(text)
 
     def _tell_queue(self) -> None:
         if self.queued_text != self._told_queue:
@@ -264,7 +274,7 @@ class ChatController(ChatSignals):
     def _held(self) -> list[LiveChat]:
         """Chats whose newest state is in memory."""
         answering = () if self._answering is None else (self._answering.chat,)
-        return [self._current, *answering, *self._waiting.chats]
+        return [self._current, *answering, *self._waiting.chats, *self._returning.chats, *self._undoable]
 
     def _answering_in(self, chat: LiveChat) -> bool:
         return self._answering is not None and self._answering.chat is chat
@@ -275,6 +285,7 @@ class ChatController(ChatSignals):
         self.items_reset.emit(self._items() if items is None else items)
         self._tell_queue()
         self.context_used.emit(chat.context_tokens)
+        self._return_to_box()
 
     def _read(self, conversation_id: int) -> None:
         self._opening += 1
@@ -300,5 +311,3 @@ class ChatController(ChatSignals):
         self._archive.restore_message(chat, message)
         if chat is self._current:
             self.items_reset.emit(self._items())
-        elif chat.stored_id is not None and chat.stored_id == self.current_id:
-            self._read(chat.stored_id)

@@ -65,9 +65,10 @@ class WaitingQuestions:
         """Let a question wait no more."""
         self._questions = [q for q in self._questions if q.message_id != message_id]
 
-    def clear(self) -> None:
-        """Let none wait any more."""
-        self._questions = []
+    def move_from(self, others: "WaitingQuestions") -> None:
+        """Take over all of another's."""
+        self._questions += others._questions
+        others._questions = []
 
 
 def can_wait(view: ModelView) -> bool:
