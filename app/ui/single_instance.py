@@ -69,12 +69,23 @@ def decode_handover(line: bytes) -> Handover:
         raise HandoverError("not JSON") from reason
     if not isinstance(data, dict) or data.keys() != {"path", "activation_token"}:
         raise HandoverError("not an object with path and activation_token")
-    if not all(value is None or (isinstance(value, str) and "\0" not in value) for value in data.values()):
-        raise HandoverError("a value is no text")
+    if not all(value is None or _can_be_name(value) for value in data.values()):
+        raise HandoverError("a value is no text the system takes")
     path = data["path"]
     if path is not None and not os.path.isabs(path):  # noqa: PTH117  # a Path would change the bytes of odd names
         raise HandoverError("the path is relative")
     return Handover(**data)
+
+
+def _can_be_name(value: object) -> bool:
+    """Return whether the system takes this text as a path or in the environment."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:  # half a character
+        return False
+    return True
 
 
 def instance_name(data_folder: Path) -> str:

@@ -154,8 +154,11 @@ def test_bytes_are_a_request_or_the_one_named_error(line: bytes) -> None:
         decode_handover(line)
 
 
+any_text = st.text(st.characters(exclude_categories=())) | st.text().map(
+    lambda name: f"{Path.cwd().anchor}{name}\ud800"
+)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.lists(inner), max_leaves=4
+    st.none() | st.booleans() | st.floats() | any_text, lambda inner: st.lists(inner), max_leaves=4
 )
 
 
@@ -166,6 +169,15 @@ def test_any_json_is_a_request_or_the_one_named_error(data: dict[str, object]) -
     except HandoverError:
         return
     assert handover.path is None or Path(handover.path).is_absolute()
+    for text in (handover.path, handover.activation_token):
+        assert text is None or os.fsencode(text) is not None
+
+
+@pytest.mark.parametrize("name", ["path", "activation_token"])
+def test_half_a_character_is_no_request(name: str) -> None:
+    data = {"path": None, "activation_token": None, name: f"{Path.cwd().anchor}\ud800"}
+    with pytest.raises(HandoverError):
+        decode_handover(json.dumps(data).encode())
 
 
 @given(st.text(st.characters(exclude_characters="\0", categories=("L", "N", "P", "Zs"))))
