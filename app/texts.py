@@ -110,7 +110,7 @@ class _Formatter(string.Formatter):
             case "bytes":
                 return format_bytes(value)
             case "percent":
-                return f"{value * 100:.0f} %"
+                return f"{value * 100:.0f}%"
             case "speed":
                 return f"{format_bytes(value)}/s"
             case "count":

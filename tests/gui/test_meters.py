@@ -128,7 +128,7 @@ def test_the_context_meter_says_how_full_it_is(looks: LookSource) -> None:
     assert meter.isHidden()
     meter.show_use(5_222, 16_384)
     assert not meter.isHidden()
-    assert meter.accessibleDescription() == "Context 32 % full: 5,222 of 16,384 tokens"
+    assert meter.accessibleDescription() == "Context 32% full: 5,222 of 16,384 tokens"
     assert [short_count(n) for n in (None, 12, 5_222, 16_384, 1024)] == [None, "12", "5.1k", "16k", "1k"]
 
 
@@ -191,7 +191,7 @@ def test_experts_on_disk_and_mtp_blocks_are_drawn_and_named(layer_map: LayerMap,
     layer_map.show_layers(cells_of(replace(FACTS, layers=layers), plan))
     assert picture(layer_map) != without
     cells = cells_of(replace(FACTS, layers=layers), plan)
-    assert "40 % of its experts are read from disk" in layer_map.layer_words(cells[0])
+    assert "40% of its experts are read from disk" in layer_map.layer_words(cells[0])
     assert "MTP" in layer_map.layer_words(cells[-1])
 
 

@@ -104,7 +104,7 @@ def test_curves_show_the_values_of_the_samples(machine: Machine, show: Show, qtb
         "64 °C · 112 W",
         "—",
         "40 MB/s",
-        "8.0 GB · 25 %",
+        "8.0 GB · 25%",
     ]
 
 
@@ -289,7 +289,7 @@ def test_every_strip_tells_readers_of_the_screen_its_name_and_values(machine: Ma
     show(machine.tab)
     assert all(strip.accessibleName() for strip in strips(machine.tab))
     assert strips(machine.tab)[0].accessibleDescription() == "6.0 / 12.0 GB"
-    assert strips(machine.tab)[4].accessibleDescription() == "8.0 GB · 25 %"
+    assert strips(machine.tab)[4].accessibleDescription() == "8.0 GB · 25%"
 
 
 def test_the_values_can_be_read_as_a_table(machine: Machine, show: Show, qtbot: QtBot) -> None:
@@ -304,7 +304,7 @@ def test_the_values_can_be_read_as_a_table(machine: Machine, show: Show, qtbot: 
     model = table.model()
     row = [model.index(0, column).data() for column in range(1, model.columnCount())]
     assert model.rowCount() == 3
-    assert row == ["6.0 GB", "64 °C", "112 W", "—", "40 MB/s", "8.0 GB", "25 %"]
+    assert row == ["6.0 GB", "64 °C", "112 W", "—", "40 MB/s", "8.0 GB", "25%"]
     assert not any(strip.isVisible() for strip in strips(machine.tab))
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert all(strip.isVisible() for strip in strips(machine.tab))

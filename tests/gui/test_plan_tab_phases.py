@@ -134,7 +134,7 @@ def test_a_plan_says_why_and_what_it_will_be_like(tab: PlanTab) -> None:
 
 def test_a_load_under_way_says_so(tab: PlanTab) -> None:
     tab.show_view(PHASES["loading"])
-    assert "Loading 40 %: reading weights" in words_on(tab)
+    assert "Loading 40%: reading weights" in words_on(tab)
     assert not button_named(tab, "Use the plan Safe").isEnabled()
 
 

@@ -53,7 +53,7 @@ STATES = {
     "none": ("Idle", "空闲"),
     "checking": ("Checking", "正在检查"),
     "planned": ("Not loaded", "未加载"),
-    "loading": ("Loading 41 %", "加载中 41%"),
+    "loading": ("Loading 41%", "加载中 41%"),
     "warming": ("Warming up", "预热"),
     "ready": ("Ready", "就绪"),
     "ready-changed": ("Ready", "就绪"),

@@ -125,3 +125,20 @@ def _key_pattern(node: ast.JoinedStr) -> re.Pattern[str] | None:
     if not isinstance(first, str) or "." not in first or " " in first:
         return None
     return re.compile("".join(re.escape(str(p)) if p is not None else r"[\w.-]+" for p in parts))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_share_has_no_blank_before_its_sign(language: str) -> None:
+    texts = Texts(language)
+    assert "42%" in texts.text("ui.context_meter.words", share=0.42, used=1, total=2)
+    written = [key for key, text in CATALOGUES[language].items() if re.search(r"[\d}]\s+%", text)]
+    assert written == []
+
+
+def test_chinese_speaks_to_a_friend_and_knows_no_plural_of_token() -> None:
+    formal = [
+        key
+        for key, text in CATALOGUES["zh_CN"].items()
+        if "您" in text or re.search(r"\btokens\b", re.sub(r"\{[^}]*\}", "", text))
+    ]
+    assert formal == []

@@ -106,6 +106,6 @@ def value_text(curve: Curve, value: float | None) -> str:
         case Curve.POWER:
             return f"{value:.0f} W"
         case Curve.CPU:
-            return f"{value:.0f} %"
+            return f"{value:.0f}%"
         case Curve.SPEED:
             return f"{value:.1f} tok/s"

@@ -79,7 +79,7 @@ def test_progress_moves_on_a_terminal_and_leaves_no_trace() -> None:
     view.prompt(PromptProgress(1, 5, 1000))
     view.clear_progress()
     shown = screen.err.getvalue()
-    assert "Loading the weights: 50 %" in shown
+    assert "Loading the weights: 50%" in shown
     assert "5 of 1,000 tokens" in shown
     assert shown.endswith("\r\x1b[K")
 
