@@ -98,7 +98,8 @@ def zip_members(source: Path, archive: zipfile.ZipFile) -> tuple[Member, ...]:
     infos = archive.infolist()
     if len(infos) > ENTRIES_LIMIT:
         raise refuse(source, "too-many-files", str(len(infos)))
-    members = [_zip_member(source, archive, info) for info in infos if not info.is_dir()]
+    files = [info for info in infos if not info.filename.endswith("/")]  # `is_dir` of 3.11 needs a name
+    members = [_zip_member(source, archive, info) for info in files]
     check_targets(source, [member.path for member in members])
     return _limited(source, members)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.engine import pack_archive, packs
@@ -353,6 +353,7 @@ with zipfile.ZipFile(_VALID, "w", zipfile.ZIP_DEFLATED) as _archive:
 
 
 @given(st.lists(st.tuples(st.integers(0, len(_VALID.getvalue()) - 1), st.integers(0, 255)), max_size=6))
+@example([(_VALID.getvalue().rindex(b"bin/llama-server"), 0)])  # a member without a name
 def test_a_damaged_archive_gives_members_or_a_named_error(changes: list[tuple[int, int]]) -> None:
     data = bytearray(_VALID.getvalue())
     for position, value in changes:
