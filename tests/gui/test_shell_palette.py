@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -113,3 +114,17 @@ def test_without_models_it_says_what_to_do(palette: ModelPalette) -> None:
     palette.show_models(())
     assert not palette._nothing.isHidden()
     assert "Choose a file" in palette._nothing.text()
+
+
+@pytest.mark.parametrize("is_see_through", [True, False])
+def test_its_corners_are_seen_through_or_its_own(looks: LookSource, show: Show, is_see_through: bool) -> None:
+    anchor = QWidget()
+    show(anchor)
+    palette = ModelPalette(looks, anchor, is_see_through=is_see_through)
+    palette.show_models(MODELS)
+    palette.open_at(anchor)
+    assert palette.testAttribute(Qt.WidgetAttribute.WA_TranslucentBackground) is is_see_through
+    image = QImage(palette.size(), QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    palette.render(image, QPoint(), renderFlags=QWidget.RenderFlag.DrawChildren)
+    assert (image.pixelColor(0, 0).alpha() == 0) is is_see_through

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt, Sig
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QListView, QWidget
 
+from app.ui.compositing import has_compositing
 from app.ui.theme.look import LookSource
 from app.ui.views.palette_rows import FileRow, PaletteDelegate, PaletteModel, PaletteRows, palette_rows
 from app.ui.widgets.controls import SearchField
@@ -28,7 +29,14 @@ class ModelPalette(QWidget):
     picked = Signal(object)
     file_requested = Signal()
 
-    def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, looks: LookSource, parent: QWidget | None = None, *, is_see_through: bool | None = None
+    ) -> None:
+        """Make it, closed.
+
+        Args:
+            is_see_through: Whether windows can be, which rounds its corners; None asks the system.
+        """
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
         self._looks = looks
         self._models: tuple[PaletteModel, ...] = ()
@@ -37,7 +45,9 @@ class ModelPalette(QWidget):
         self.list = QListView()
         self._nothing = TextLabel("body", "faint", wrap=True)
         self._keys = TextLabel("caption", "faint")
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+        is_rounded = has_compositing() if is_see_through is None else is_see_through
+        self._corner = CORNER if is_rounded else 0
+        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, is_rounded)
         self._lay_out()
         looks.changed.connect(self._apply_look)
         self._apply_look()
@@ -69,7 +79,9 @@ class ModelPalette(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(look.color("border_strong"), 1))
         painter.setBrush(look.color("raised"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), CORNER, CORNER)
+        painter.drawRoundedRect(
+            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), self._corner, self._corner
+        )
 
     def _lay_out(self) -> None:
         self.list.setModel(self.rows)
