@@ -1,14 +1,22 @@
 """Joins the machine with the bars, the monitor and the cards that show it."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from PySide6.QtCore import QObject, Slot
 
 from app.chat.turn import TurnEvent
+from app.engine.packs import EngineEntry, list_engines
 from app.engine.protocol import Failed, Finished
+from app.findings import Finding
 from app.hardware.facts import HardwareFacts, Sample
 from app.ui.controllers.model_controller import ModelController
+from app.ui.machine_text import machine_text
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.parts import Parts
 from app.ui.views.state_words import model_name
+from app.ui.widgets.dialogs import TextDialog
+from app.ui.window_actions import SHOWS_MACHINE
 
 _EVENT_OF_PHASE = {
     ModelPhase.LOADING: ("load", "ui.event.loading"),
@@ -27,6 +35,7 @@ class MachineWiring(QObject):
         self._parts = parts
         self._view = ModelView()
         self._sample: Sample | None = None
+        parts.window.dock.plan_tab.finding_action_requested.connect(self._on_finding_action)
         parts.window.seen_changed.connect(parts.machine.set_active)
         parts.machine.sample_taken.connect(self._on_sample)
         parts.machine.hardware_changed.connect(self._on_hardware)
@@ -78,6 +87,18 @@ class MachineWiring(QObject):
             monitor.show_speed(timings.predicted_tokens_per_second, is_prefill=False)
         elif isinstance(event, Failed):
             monitor.add_event("error", "ui.event.reply_failed", {})
+
+    @Slot(object)
+    def _on_finding_action(self, finding: Finding) -> None:
+        if finding.code in SHOWS_MACHINE:
+            chosen = self._parts.preferences.settings.engine
+            self._parts.tasks.run_in_background(partial(list_engines, chosen), self._show_machine)
+
+    def _show_machine(self, engines: Sequence[EngineEntry]) -> None:
+        parts = self._parts
+        texts = parts.looks.look.texts
+        said = machine_text(texts, parts.machine.hardware or HardwareFacts(None), engines)
+        TextDialog(parts.looks, texts.text("ui.machine.title"), said, parts.window).open()
 
     def _mark(self, before: ModelView, view: ModelView) -> None:
         event = _EVENT_OF_PHASE.get(view.phase)

@@ -19,6 +19,7 @@ from app.ui.program import Ports
 from app.ui.single_instance import Handover
 from app.ui.views.crash_dialog import CrashDialog
 from app.ui.views.dock import PARAMETERS, PLAN
+from app.ui.widgets.dialogs import TextDialog
 from app.ui.window_geometry import DockState, dock_of_text, geometry_of_text
 from tests.controller_setup import write_model
 from tests.fakes import FakeGpuSource, FakeHostSource
@@ -121,8 +122,13 @@ def test_escape_stops_the_answer_and_keeps_it(ready: WindowDriver) -> None:
 
 def card_button(page: QWidget, text: str) -> QPushButton:
     """Return the visible button of a text."""
+    return visible_buttons(page)[text]
+
+
+def visible_buttons(page: QWidget) -> dict[str, QPushButton]:
+    """Return the visible buttons by their texts."""
     found = cast("list[QPushButton]", page.findChildren(QPushButton))  # the stubs lose the type
-    return next(button for button in found if button.isVisible() and button.text() == text)
+    return {button.text(): button for button in found if button.isVisible()}
 
 
 def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(
@@ -176,6 +182,20 @@ def test_a_minimised_window_leaves_the_drivers_alone(ready: WindowDriver) -> Non
     ready.wait_for(lambda: machine.interval_seconds == 1.0)
     window.hide()
     ready.wait_for(lambda: machine.interval_seconds >= 30.0)
+
+
+def test_a_plan_without_gpu_shows_what_the_machine_has(ready: WindowDriver, qapp: QApplication) -> None:
+    window = ready.program.window
+    window.show_findings()
+    ready.wait_for(lambda: "Show what this PC has" in visible_buttons(window.dock.plan_tab))
+    ready.click(card_button(window.dock.plan_tab, "Show what this PC has"))
+    ready.wait_for(lambda: bool(window.findChildren(TextDialog)))
+    (dialog,) = window.findChildren(TextDialog)
+    ready.click(card_button(dialog, "Copy text"))
+    copied = qapp.clipboard().text()
+    assert "A CPU" in copied
+    assert "Engine" in copied
+    dialog.accept()
 
 
 def test_the_language_changes_everywhere_at_once(ready: WindowDriver) -> None:

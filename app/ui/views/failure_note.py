@@ -10,6 +10,7 @@ from app.ui.theme.look import LookSource
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import IconLabel, TextLabel
 from app.ui.widgets.layouts import column, row, tone_box
+from app.ui.window_actions import action_in_window
 
 _LOG_LINES = 8
 _LOG_MARGIN = 18
@@ -65,7 +66,7 @@ class FailureNote(QWidget):
         words = look.texts.finding(view.failure)
         self._message.setText(words.message)
         self._message.setAccessibleName(f"{look.text('severity.error')}: {words.message}")
-        self._action.setText(words.action)
+        self._action.setText(action_in_window(look.texts, view.failure))
         self._action.setVisible(view.next_step is None)  # else the button does it
         self._step = view.next_step
         self.use_step.setVisible(view.next_step is not None)

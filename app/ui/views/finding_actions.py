@@ -1,4 +1,4 @@
-"""What the window can do about a finding at the press of a button: other wishes. Pure."""
+"""What the window can do about a finding at the press of a button: other wishes, or more to read. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Any, Final
 from app.findings import Finding, FindingCode
 from app.planner.facts import Wishes
 from app.ui.views.words import Words
+from app.ui.window_actions import SHOWS_MACHINE
 
 _WISH_OF_OPTION: Final[Mapping[str, str]] = {
     "n_ctx": "n_ctx",
@@ -29,10 +30,13 @@ def finding_wishes(finding: Finding, wishes: Wishes) -> Wishes | None:
 
 
 def finding_actions(findings: Iterable[Finding], wishes: Wishes) -> dict[FindingCode, Words]:
-    """Return the button of each code whose findings can all be mended by wishes."""
+    """Return the button of each code whose findings the window can mend, by wishes, or explain."""
     actions: dict[FindingCode, Words] = {}
     hopeless: set[FindingCode] = set()
     for finding in findings:
+        if finding.code in SHOWS_MACHINE:
+            actions[finding.code] = Words("ui.plan.action.show_machine")
+            continue
         changed = finding_wishes(finding, wishes)
         if changed is None:
             hopeless.add(finding.code)

@@ -10,6 +10,7 @@ from app.ui.theme.look import LookSource
 from app.ui.views.ways_out import WayOut, WaysOut, price_words, way_words, ways_after_answer
 from app.ui.views.words import say
 from app.ui.widgets.failure_card import FailureCard
+from app.ui.window_actions import action_in_window
 
 
 class MessageFailure(Part):
@@ -48,7 +49,7 @@ class MessageFailure(Part):
             separator = self._looks.look.text("ui.list_separator")
             price = separator.join(say(texts, words) for words in price_words(view)) or None
         # a button says it already, or another card does
-        advice = "" if said else texts.finding(self._finding).action
+        advice = "" if said else action_in_window(texts, self._finding)
         primary = said[ways.primary] if ways.primary else None
         secondary = said[ways.secondary] if ways.secondary else None
         self._card.show_failure(self._finding, advice, primary, secondary, price, None)

@@ -18,6 +18,7 @@ from app.ui.views.words import say
 from app.ui.widgets.failure_card import FailureCard
 from app.ui.widgets.labels import TextLabel
 from app.ui.widgets.layouts import column, holder, row, scrolled
+from app.ui.window_actions import action_in_window
 
 CARD_WIDTH: Final = 560
 COMPACT_SHARE: Final = 0.6
@@ -170,7 +171,7 @@ class ModelStage(QWidget):
             changes = price_words(view)
             price = look.text("ui.list_separator").join(say(look.texts, words) for words in changes) or None
         # where a button does it, the sentence of the command line is not needed
-        advice = "" if ways.primary is WayOut.STEP else look.texts.finding(why).action
+        advice = "" if ways.primary is WayOut.STEP else action_in_window(look.texts, why)
         primary = said[ways.primary] if ways.primary else None
         secondary = said[ways.secondary] if ways.secondary else None
         self.failure.show_failure(why, advice, primary, secondary, price, "\n".join(view.log_tail))

@@ -10,6 +10,7 @@ from app.ui.theme.look import LookSource
 from app.ui.views.monitor_strips import StripSpec
 from app.ui.widgets.labels import ElidedLabel, TextLabel
 from app.ui.widgets.layouts import row
+from app.ui.window_actions import action_in_window
 
 
 class StripHead(QWidget):
@@ -101,5 +102,4 @@ class StripHead(QWidget):
             return look.text("ui.monitor.why.speed")
         if why is None:
             return look.text("ui.monitor.why.none_sentence")
-        words = look.texts.finding(why)
-        return f"{words.message}\n{words.action}"
+        return f"{look.texts.finding(why).message}\n{action_in_window(look.texts, why)}"

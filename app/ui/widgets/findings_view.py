@@ -10,6 +10,7 @@ from app.ui.theme.look import LookSource
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import IconLabel, TextLabel
 from app.ui.widgets.layouts import column, row, rule
+from app.ui.window_actions import action_in_window
 
 SIGNS: Mapping[Severity, tuple[str, str]] = {
     Severity.ERROR: ("error", "danger_text"),
@@ -73,9 +74,10 @@ class FindingRow(QWidget):
         look = self._looks.look
         words = look.texts.finding(self._finding)
         self._message.setText(words.message)
-        self._help.setText(words.action)
+        action = action_in_window(look.texts, self._finding)
+        self._help.setText(action)
         has_button = bool(self._button.text())
-        self._help.setVisible(bool(words.action) and not (self._is_narrow and has_button))
+        self._help.setVisible(bool(action) and not (self._is_narrow and has_button))
         severity = look.text(f"severity.{self._finding.severity.value}")
         self._message.setAccessibleName(f"{severity}: {words.message}")
         self._button.setAccessibleDescription(words.message)
