@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.ui.markdown.blocks import Alignment, Inline, Paragraph, Prose, Span, Table
+from app.ui.markdown.blocks import Alignment, Paragraph, Prose, Span, Table
 from app.ui.markdown.parser import spans
 from app.ui.markdown.safe_text import LINE_BREAK, harmless
 from app.ui.theme.look import Look
@@ -116,6 +116,8 @@ def table_document(table: Table, look: Look, padding: tuple[int, int]) -> SafeDo
     grid.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
     cursor.beginEditBlock()
     made = cursor.insertTable(len(table.rows) + 1, max(1, len(table.heads)), grid)
+    height = line_height(look, "body")
+    inks = (_cell_format(look, is_head=True), _cell_format(look, is_head=False))
     for row, cells in enumerate((table.heads, *table.rows)):
         for column, inline in enumerate(cells):
             cell = made.cellAt(row, column)
@@ -125,7 +127,11 @@ def table_document(table: Table, look: Look, padding: tuple[int, int]) -> SafeDo
             cell_format.setTopPadding(padding[1])
             cell_format.setBottomPadding(padding[1])
             cell.setFormat(cell_format)
-            _insert_cell(cell.firstCursorPosition(), inline, table.alignments[column], look, is_head=row == 0)
+            place = cell.firstCursorPosition()
+            block_format = fixed_lines(height)
+            block_format.setAlignment(_SIDES[table.alignments[column]])
+            place.setBlockFormat(block_format)
+            _insert_spans(place, spans(inline), inks[min(row, 1)], look)
     cursor.endEditBlock()
     return document
 
@@ -145,14 +151,11 @@ def char_format(look: Look, style: str, ink: str = "text") -> QTextCharFormat:
     return result
 
 
-def _insert_cell(cursor: QTextCursor, inline: Inline, side: Alignment, look: Look, *, is_head: bool) -> None:
-    block_format = fixed_lines(line_height(look, "body"))
-    block_format.setAlignment(_SIDES[side])
-    cursor.setBlockFormat(block_format)
-    base = char_format(look, "body", "text_soft" if is_head else "text")
+def _cell_format(look: Look, *, is_head: bool) -> QTextCharFormat:
+    result = char_format(look, "body", "text_soft" if is_head else "text")
     if is_head:
-        base.setFontWeight(QFont.Weight.DemiBold)
-    _insert_spans(cursor, spans(inline), base, look)
+        result.setFontWeight(QFont.Weight.DemiBold)
+    return result
 
 
 def _block_format(paragraph: Paragraph, below: Paragraph | None, look: Look) -> QTextBlockFormat:

@@ -8,19 +8,20 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.ui.markdown.block_reader import BlockReader
-from app.ui.markdown.blocks import Block, Inline, Paragraph, Prose, Span
+from app.ui.markdown.blocks import Block, Fence, Inline, Paragraph, Prose, Span
 from app.ui.markdown.safe_text import harmless
+from app.ui.markdown.segments import Segment, segments
 
 _NESTING_MAX: Final = 40
 _LINE_MAX: Final = 8_000
 """Characters; a longer line is no prose, and its marks would cost more than they are worth."""
 _BRACKETS_MAX: Final = 200
 """Opening brackets in one paragraph: unmatched ones cost the square of their number."""
-_SEGMENT: Final = 8_000
-"""Characters read at once, so that no single step takes long."""
 _LITERAL_PIECE: Final = 2_000
 
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_MARKS: Final = re.compile(r"[\\`*_~\[\]!<>&\n]|://|  $")
+"""What may mean something inside a paragraph."""
+
 _BARE_LINK: Final = re.compile(
     r"https?://[^\s<>\"'`\u3000-\u303f\uff00-\uffef]+[^\s<>\"'`.,;:!?)\]}\u3000-\u303f\uff00-\uffef]"
 )
@@ -40,15 +41,22 @@ _INLINE_READER: Final = _reader()
 
 def parse(text: str) -> Iterator[Block]:
     """Yield the blocks of `text`; a step takes a few milliseconds at most, so callers may pause between."""
-    for segment in _segments(text):
-        if any(len(line) > _LINE_MAX for line in segment.split("\n")):
-            yield from literal(segment)
-            continue
-        tokens = _BLOCK_READER.parse(segment)
-        if any(token.level >= _NESTING_MAX - 1 for token in tokens):  # deeper text would be left out
-            yield from literal(segment)
-        else:
-            yield from BlockReader().read(tokens)
+    for segment in segments(text):
+        yield from _read(segment)
+
+
+def _read(segment: Segment) -> Iterator[Block]:
+    if segment.is_grid:
+        yield Fence("", harmless(segment.text))
+        return
+    if any(len(line) > _LINE_MAX for line in segment.text.split("\n")):
+        yield from literal(segment.text)
+        return
+    tokens = _BLOCK_READER.parse(segment.text)
+    if any(token.level >= _NESTING_MAX - 1 for token in tokens):  # deeper text would be left out
+        yield from literal(segment.text)
+    else:
+        yield from BlockReader().read(tokens)
 
 
 def literal(text: str) -> Iterator[Block]:
@@ -74,6 +82,8 @@ def spans(inline: Inline) -> list[Span]:
     """Return the text of a paragraph, its marks turned into looks."""
     if inline.is_literal or inline.source.count("[") > _BRACKETS_MAX:
         return [Span(harmless(inline.source))]
+    if not _MARKS.search(inline.source):
+        return [Span(harmless(inline.source.strip(" \t")))] if inline.source.strip(" \t") else []
     tokens = _INLINE_READER.parseInline(inline.source)
     return list(_SpanReader().read(tokens[0].children or [])) if tokens else []
 
@@ -148,33 +158,3 @@ class _SpanReader:
             is_code=is_code,
             href=href or self._href,
         )
-
-
-def _segments(text: str) -> Iterator[str]:
-    """Cut at blank lines outside fences, before a line that starts at the margin."""
-    if len(text) <= _SEGMENT:
-        yield text
-        return
-    collected: list[str] = []
-    size = 0
-    fence = ""
-    for line in text.split("\n"):
-        is_start = bool(line) and not line[0].isspace()
-        if size > _SEGMENT and not fence and is_start and collected and not collected[-1].strip():
-            yield "\n".join(collected)
-            collected, size = [], 0
-        collected.append(line)
-        size += len(line) + 1
-        fence = _fence_after(line, fence)
-    yield "\n".join(collected)
-
-
-def _fence_after(line: str, fence: str) -> str:
-    found = _FENCE.match(line)
-    if not found:
-        return fence
-    marks = found.group(1)
-    if not fence:
-        return marks
-    is_closer = marks[0] == fence[0] and len(marks) >= len(fence) and not line[found.end() :].strip()
-    return "" if is_closer else fence

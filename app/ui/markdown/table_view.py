@@ -28,6 +28,7 @@ class TableView(Part):
     def __init__(self, looks: LookSource, table: Table, selection: Selection) -> None:
         super().__init__()
         self._looks = looks
+        self._tops: list[float] = []  # of the rows, as they were laid out last
         self._document = table_document(table, looks.look, _PADDING)
         self._text = TextView(looks, self._document, selection)
         self._text.setParent(self)
@@ -38,18 +39,19 @@ class TableView(Part):
         # the document ends with an empty line below the table, which is cut off
         self._text.fit(width)
         height = round(self._table_bottom())
+        self._tops = self._row_tops()
         self._text.resize(width, height)
         self.resize(width, height)
         return height
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 Qt's signature
+    def paintEvent(self, event: QPaintEvent) -> None:
         look = self._looks.look
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         outline = QPainterPath()
         outline.addRoundedRect(box, _RADIUS, _RADIUS)
-        tops = self._row_tops()
+        tops = self._tops
         painter.save()
         painter.setClipPath(outline)
         painter.fillRect(
@@ -57,7 +59,8 @@ class TableView(Part):
         )
         painter.restore()
         painter.setPen(QPen(look.color("border"), 1))
-        for top in tops[1:]:
+        above, below = event.rect().top() - 1, event.rect().bottom() + 1
+        for top in (top for top in tops[1:] if above <= top <= below):
             painter.drawLine(1, round(top), self.width() - 2, round(top))
         painter.drawPath(outline)
 
@@ -71,10 +74,5 @@ class TableView(Part):
 
     def _row_tops(self) -> list[float]:
         layout, table = self._document.documentLayout(), self._table()
-        tops = []
-        for row in range(table.rows()):
-            blocks = (
-                table.cellAt(row, column).firstCursorPosition().block() for column in range(table.columns())
-            )
-            tops.append(min(layout.blockBoundingRect(block).top() for block in blocks) - _PADDING[1])
-        return tops
+        firsts = (table.cellAt(row, 0).firstCursorPosition().block() for row in range(table.rows()))
+        return [layout.blockBoundingRect(first).top() - _PADDING[1] for first in firsts]

@@ -52,6 +52,7 @@ class TextView(Part):
         self._pressed_link = ""
         self._has_caret = False
         self._links = links_of(document)
+        self._has_quotes = _has_quotes(document)  # text that is added later is plain
         self._link: int | None = None  # the link that has the keyboard
         selection.add(self)
         self.setCursor(Qt.CursorShape.IBeamCursor)
@@ -122,7 +123,8 @@ class TextView(Part):
             context.selections = [marked]
         painter.setClipRect(event.rect())
         self._document.documentLayout().draw(painter, context)
-        self._paint_quote_bars(painter, QRectF(event.rect()), look.color("border_strong"))
+        if self._has_quotes:
+            self._paint_quote_bars(painter, QRectF(event.rect()), look.color("border_strong"))
         if self._has_caret:
             self._paint_caret(painter, look.color("accent"))
 
@@ -252,3 +254,12 @@ class TextView(Part):
 
 def _quote_depth(block: QTextBlock) -> int:
     return block.blockFormat().intProperty(QUOTE_DEPTH) if block.isValid() else 0
+
+
+def _has_quotes(document: QTextDocument) -> bool:
+    block = document.firstBlock()
+    while block.isValid():
+        if _quote_depth(block):
+            return True
+        block = block.next()
+    return False
