@@ -44,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     end.saving.connect(program.save)
     end.sleeping.connect(program.rest)
     end.ending.connect(program.close)
+    program.closed.connect(application.quit)
     program.show(Path(arguments[0]) if arguments else None)
     QTimer.singleShot(0, end.watch_sleep)
     status = application.exec()

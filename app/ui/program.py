@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.store import ConversationStore
@@ -62,7 +62,14 @@ class Ports:
 
 
 class Program(QObject):
-    """Makes window and controllers, wires them, and lets go of them in order. GUI thread."""
+    """Makes window and controllers, wires them, and lets go of them in order. GUI thread.
+
+    Signals:
+        closed: the person closed the window and everything is saved. Qt tells of no last window closed here,
+            since the window was hidden before it could close.
+    """
+
+    closed = Signal()
 
     def __init__(self, application: QApplication, ports: Ports) -> None:
         """Make everything; nothing is shown, nothing is started."""
@@ -205,6 +212,7 @@ class Program(QObject):
     def _on_close_requested(self) -> None:
         self.close()
         self.window.allow_close()
+        self.closed.emit()
 
     @Slot()
     def _on_look_changed(self) -> None:

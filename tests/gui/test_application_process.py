@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,20 @@ if sys.platform != "win32":
     ENDING_SIGNALS.append(signal.SIGHUP)
 
 GONE_SECONDS = 5.0
+TOASTS = """
+import sys
+from PySide6.QtCore import QTimer
+from app.ui import application
+from app.ui.main_window import MainWindow
+
+def tell(window, message, *_):
+    print(message, flush=True)
+    if "could not be saved" in message:
+        QTimer.singleShot(0, window.close)
+
+MainWindow.show_toast = tell
+sys.exit(application.main(sys.argv[1:]))
+"""
 LONG_QUESTION = "/slow " + " ".join(f"word{number}" for number in range(5000))
 
 
@@ -109,6 +124,53 @@ def test_two_data_folders_have_two_windows(tmp_path: Path) -> None:
         assert first.process.poll() is None
 
 
+def _file_as_home(folder: Path) -> Path:
+    home = folder / "home"
+    home.write_text("")
+    return home
+
+
+def _file_as(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        (folder / name).write_text("")
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "make_home",
+    [
+        _file_as_home,
+        *(_file_as(name) for name in ("logs", "models", "engines")),
+        pytest.param(
+            lambda _: Path("/sys"), marks=pytest.mark.skipif(sys.platform != "linux", reason="/sys")
+        ),
+    ],
+    ids=["home", "logs", "models", "engines", "read-only"],
+)
+def test_a_data_folder_of_no_use_is_said_in_the_window(
+    tmp_path: Path, make_home: Callable[[Path], Path]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TOASTS, str(TINY_MODEL)],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=source_root(),
+        env={
+            **os.environ,
+            HOME_VARIABLE: str(make_home(tmp_path)),
+            "QT_QPA_PLATFORM": "offscreen",
+            "LC_ALL": "C.UTF-8",
+        },
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "could not be saved" in done.stdout) == (0, True), done
+    assert "Traceback" not in done.stderr
+    assert "Logging error" not in done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows always has a display")
 def test_without_a_display_the_chat_is_in_the_terminal(data_home: Path) -> None:
     hidden = {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
@@ -131,3 +193,32 @@ def test_a_missing_path_is_told_on_the_command_line(data_home: Path, tmp_path: P
     done = start_again(data_home, str(tmp_path / "missing.gguf"))
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+CLOSE_AT_ONCE = """
+import sys
+from PySide6.QtCore import QTimer
+from app.ui import application
+from app.ui.program import Program
+
+show = Program.show
+
+def show_and_close(program, path=None):
+    show(program, path)
+    QTimer.singleShot(0, program.window.close)
+
+Program.show = show_and_close
+sys.exit(application.main([]))
+"""
+
+
+def test_closing_the_window_ends_the_program(data_home: Path) -> None:
+    environment = {**os.environ, "MOXIE_HOME": str(data_home), "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSE_AT_ONCE],
+        cwd=source_root(),
+        env=environment,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0
