@@ -268,7 +268,9 @@ class MessageList(QAbstractScrollArea):
             self.follows_changed.emit(follows)
 
     def _on_reset(self) -> None:
+        self._is_arranging = True
         self._rows.reset()
+        self._is_arranging = False
         self._newest = None
         self._set_follows(follows=True)
         self._arrange(None)
@@ -280,8 +282,10 @@ class MessageList(QAbstractScrollArea):
         self._arrange(anchor)
 
     def _on_about_to_be_removed(self, parent: QModelIndex, first: int, last: int) -> None:  # noqa: ARG002
+        self._is_arranging = True
         for row in range(last, first - 1, -1):
             self._rows.remove(row)
+        self._is_arranging = False
 
     def _on_removed(self) -> None:
         self._arrange(self._anchor())
@@ -312,7 +316,7 @@ class MessageList(QAbstractScrollArea):
 
     def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:  # noqa: ARG002 Qt's signature
         """Bring a control that got the focus by the keyboard into sight."""
-        if new is None or not self.viewport().isAncestorOf(new):
+        if new is None or self._is_arranging or not self.viewport().isAncestorOf(new):
             return
         top = new.mapTo(self.viewport(), new.rect().topLeft()).y()
         bottom = top + new.height()

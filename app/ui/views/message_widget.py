@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication
 
 from app.chat.reasoning import PieceKind
 from app.ui.markdown.part import Part, stack
@@ -124,8 +125,13 @@ class MessageWidget(Part):
     @property
     def is_in_use(self) -> bool:
         """The keyboard is in it, or it holds what would be lost: it must not go away."""
-        focus = self.focusWidget()
-        return self._editor is not None or (focus is not None and focus.hasFocus())
+        return self._editor is not None or self.has_keyboard
+
+    @property
+    def has_keyboard(self) -> bool:
+        """Something in it has the focus."""
+        focus = QApplication.focusWidget()
+        return focus is not None and (focus is self or self.isAncestorOf(focus))
 
     def leave_selection(self) -> None:
         """Hold no selected text any more, before it goes away."""

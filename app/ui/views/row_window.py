@@ -151,14 +151,16 @@ class RowWindow:
             y = self.heights.top(row) - scroll
             widget.move(left, y)
             is_near = y < 2 * height and y + widget.height() > -height
-            if is_near is widget.isHidden():
+            if is_near is widget.isHidden() and (is_near or not widget.has_keyboard):
                 widget.setVisible(is_near)
         self._drop_far(height)
 
     def drop(self, message_id: int) -> None:
-        """Delete a widget."""
+        """Delete a widget, later: it may be the one that is being clicked."""
         widget = self._widgets.pop(message_id, None)
         if widget is not None:
+            if widget.has_keyboard:
+                self._viewport.setFocus()  # else hiding it would move the focus, and so the rows
             widget.hide()
             widget.leave_selection()
             widget.deleteLater()
