@@ -71,10 +71,12 @@ class Recording:
     seconds: list[float] = field(default_factory=list)
     beats: list[int] = field(default_factory=list)
 
-    def on_text(self, _message_id: int, _kind: object, _text: str) -> None:
-        if self.tokens % PART == 0:
+    def on_event(self, event: object) -> None:
+        if not isinstance(event, Token):
+            return
+        if self.tokens >= PART * len(self.beats):
             self.mark()
-        self.tokens += 1
+        self.tokens += event.token_count
 
     def mark(self) -> None:
         self.cpu_seconds.append(time.thread_time())
@@ -126,7 +128,7 @@ def _stream(program: Program) -> Recording:
     box = program.window.chat_place.composer.box
     keys = QTimer(interval=KEY_MS)
     keys.timeout.connect(lambda: QTest.keyClick(box, Qt.Key.Key_W))
-    program.chat.text_streamed.connect(recording.on_text)
+    program.model.answer_event.connect(recording.on_event)
     recording.heart.start()
     keys.start()
     program.chat.send("Write a lot.")
