@@ -7,9 +7,9 @@ from app.chat.reasoning import Piece, PieceKind
 from app.chat.turn import TurnFigures
 from app.cli.chat_setup import Launch
 from app.cli.context import CliContext, one_line, safe_for_terminal
+from app.cli.placed import blocks_in_ram
 from app.cli.streams import Writer
 from app.engine.protocol import Event, LoadProgress, PromptProgress
-from app.options import ALL_LAYERS
 
 _CLEAR_LINE: Final = "\r\x1b[K"
 
@@ -44,7 +44,7 @@ class ChatView:
         self._context.tell(
             key,
             where=where,
-            experts_in_ram=_blocks_in_ram(launch),
+            experts_in_ram=blocks_in_ram(launch.facts, options),
             expert_blocks=len(launch.facts.expert_layers),
             n_ctx=options.n_ctx,
             threads=options.n_threads,
@@ -122,13 +122,3 @@ class ChatView:
 def _write(stream: Writer, text: str) -> None:
     stream.write(safe_for_terminal(text) if stream.isatty() else text)
     stream.flush()
-
-
-def _blocks_in_ram(launch: Launch) -> int:
-    options, layers = launch.options, launch.facts.expert_layers
-    if options.cpu_moe or not options.n_gpu_layers:
-        return len(layers)
-    first_on_gpu = 0
-    if options.n_gpu_layers < ALL_LAYERS:
-        first_on_gpu = max(0, (launch.facts.block_count or 0) + 1 - options.n_gpu_layers)
-    return sum(layer.index < max(options.n_cpu_moe, first_on_gpu) for layer in layers)

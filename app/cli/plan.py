@@ -8,7 +8,9 @@ from typing import Any, Final
 from app.cli.context import EXIT_OK, CliContext, UsageError
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text, moe_wish, shown, whole_number
+from app.cli.placed import blocks_in_ram
 from app.findings import FindingCode, FindingError
+from app.gguf.facts import ModelFacts
 from app.hardware.facts import HardwareFacts
 from app.options import ALL_LAYERS, EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
@@ -153,7 +155,7 @@ def _print_report(report: ModelReport, context: CliContext) -> None:
             context.say("cli.plan.part", size=format_bytes(size), part=words)
     if plan.disk_bytes:
         context.say("cli.plan.disk", disk=plan.disk_bytes)
-    _print_options(plan.options, context)
+    _print_options(facts, plan.options, context)
     if plan.tokens_per_second:
         context.say("cli.plan.speed", low=plan.tokens_per_second.low, high=plan.tokens_per_second.high)
     for step in plan.ladder[1:]:
@@ -162,19 +164,13 @@ def _print_report(report: ModelReport, context: CliContext) -> None:
     context.print_findings([*report.findings, *plan.findings])
 
 
-def _print_options(options: EngineOptions, context: CliContext) -> None:
-    texts = context.texts
+def _print_options(facts: ModelFacts, options: EngineOptions, context: CliContext) -> None:
     is_all = options.n_gpu_layers >= ALL_LAYERS
-    if options.cpu_moe:
-        moe = texts.text("cli.plan.moe_all")
-    elif options.n_cpu_moe:
-        moe = texts.text("cli.plan.moe_first", last=options.n_cpu_moe - 1)
-    else:
-        moe = texts.text("cli.plan.moe_none")
     context.say(
         "cli.plan.options",
-        layers=texts.text("cli.plan.layers_all") if is_all else options.n_gpu_layers,
-        moe=moe,
+        layers=context.texts.text("cli.plan.layers_all") if is_all else options.n_gpu_layers,
+        experts_in_ram=blocks_in_ram(facts, options),
+        expert_blocks=len(facts.expert_layers),
         n_ctx=options.n_ctx,
         kv_type=options.type_k,
         threads=options.n_threads,

@@ -280,8 +280,13 @@ def test_a_control_that_does_not_work_says_why(
     assert sentence in bar.moe.slider.accessibleDescription()
 
 
-def test_without_a_gpu_the_control_says_that_all_experts_are_in_ram(bar: ModelBar) -> None:
-    bar.show_view(model_view(ModelPhase.PLANNED, budget=CPU_BUDGET))
-    assert bar.moe.slider.isEnabled()
+@pytest.mark.parametrize("moe", ["auto", "off", 15])
+def test_without_a_gpu_the_control_says_that_everything_is_in_ram(bar: ModelBar, moe: str | int) -> None:
+    view = model_view(ModelPhase.PLANNED, budget=CPU_BUDGET)
+    assert view.facts is not None
+    wishes = Wishes(moe=moe)
+    bar.show_view(replace(view, wishes=wishes, plan=plan_offload(view.facts, CPU_BUDGET, wishes)))
+    assert not bar.moe.slider.isEnabled()
+    assert not bar.moe.choice.isEnabled()
     assert bar.moe.value.text() == "all 48 layers"
-    assert "Without a GPU" in bar.moe.toolTip()
+    assert bar.moe.toolTip() == "Everything is in RAM: no graphics card."

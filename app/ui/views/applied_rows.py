@@ -1,7 +1,7 @@
 """The table planned / asked / applied / measured, as facts: which rows there are and what differs. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -77,7 +77,8 @@ def _option_rows(view: ModelView) -> Iterator[AppliedRow]:
     yield _context_row(view)
     yield _option_row(view, "gpu_layers", ("n_gpu_layers",), _layers_cell)
     if steps.count:
-        yield _option_row(view, "experts", _MOE, lambda values: _experts_cell(values, steps))
+        row = _option_row(view, "experts", _MOE, lambda values: _experts_cell(values, steps))
+        yield replace(row, cells=_with_asked_experts(row.cells, view.asked, steps))
     yield _option_row(view, "kv_type", _KV, _pair_cell(_KV))
     yield _option_row(view, "flash_attention", ("flash_attn",), lambda v: _word_cell(v.get("flash_attn")))
     yield _option_row(view, "threads", _THREADS, _pair_cell(_THREADS))
@@ -173,6 +174,19 @@ def _experts_cell(values: Mapping[str, Any], steps: MoeSteps) -> Words | None:
         return _count_cell(steps.count)
     blocks = values.get("n_cpu_moe")
     return None if not isinstance(blocks, int) else _count_cell(steps.step_of(blocks))
+
+
+def _with_asked_experts(
+    cells: Mapping[Column, Words], asked: EngineOptions | None, steps: MoeSteps
+) -> Mapping[Column, Words]:
+    """Return the cells with what the engine was sent; without a GPU it may do nothing, or never be sent."""
+    if asked is None or asked.n_gpu_layers or asked.cpu_moe:
+        return cells
+    told = dict(cells)
+    told.pop(Column.ASKED, None)
+    if asked.n_cpu_moe and (sent := _count_cell(steps.step_of(asked.n_cpu_moe))):
+        told[Column.ASKED] = sent
+    return told
 
 
 def _pair_cell(fields: tuple[str, ...]) -> CellOf:

@@ -77,18 +77,26 @@ class MoeControl(QWidget):
 
     def _show_values(self) -> None:
         view, steps = self._view, self._steps
-        can_change = view.can_set_moe and view.plan is not None and steps.count > 0
+        can_change = view.can_set_moe and view.plan is not None and steps.count > 0 and not _lacks_gpu(view)
         if not self._is_being_moved():
-            step = steps.step_of_wish(view.wishes.moe, view.plan)
+            step = self._step()
             self.slider.blockSignals(True)
             self.slider.setRange(0, max(1, steps.count))
             self.slider.setValue(step)
             self.slider.blockSignals(False)
-            self.choice.set_current(AUTO if view.wishes.moe == AUTO else MANUAL)
+            is_auto = view.wishes.moe == AUTO or _lacks_gpu(view)
+            self.choice.set_current(AUTO if is_auto else MANUAL)
         self.slider.set_mark(self._auto_step() if can_change else None)
         self.slider.setEnabled(can_change)
         self.choice.setEnabled(can_change)
         self._say(can_change=can_change)
+
+    def _step(self) -> int:
+        """Return how many layers have their experts in RAM: where no GPU takes part, all of them."""
+        plan = self._view.plan
+        if plan is not None and plan.options.n_gpu_layers == 0:
+            return self._steps.step_of_options(plan.options)
+        return self._steps.step_of_wish(self._view.wishes.moe, plan)
 
     def _say(self, *, can_change: bool) -> None:
         look = self._looks.look
@@ -132,6 +140,8 @@ class MoeControl(QWidget):
             return "ui.moe.why_dense"
         if view.plan is None:
             return "ui.moe.why_no_plan"
+        if _lacks_gpu(view):
+            return "ui.moe.why_no_gpu"
         if view.phase in BUSY_PHASES:
             return "ui.moe.why_busy"
         if view.plan.options.n_gpu_layers == 0:
@@ -165,6 +175,11 @@ class MoeControl(QWidget):
         self._title.setText(look.text("ui.moe.title"))
         self.choice.set_items([(AUTO, look.text("ui.moe.auto")), (MANUAL, look.text("ui.moe.manual"))])
         self._show_values()
+
+
+def _lacks_gpu(view: ModelView) -> bool:
+    """Return whether there is no card that could hold any expert."""
+    return view.plan is not None and view.budget is not None and not view.budget.vram_free_bytes
 
 
 def _question(view: ModelView) -> object:

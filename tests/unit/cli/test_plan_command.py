@@ -67,6 +67,14 @@ def test_the_moe_wish_reaches_the_options(model: Path, capsys: pytest.CaptureFix
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("moe", ["auto", "off", "all", "2"])
+def test_without_a_gpu_all_experts_are_said_to_be_in_ram(
+    model: Path, capsys: pytest.CaptureFixture[str], moe: str
+) -> None:
+    main(["plan", str(model), "--lang", "en", "--ram", "64GiB", "--vram", "0", "--moe", moe])
+    assert "experts in RAM: 3 of 3 blocks;" in capsys.readouterr().out
+
+
 def test_context_and_cache_type_reach_the_options(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = planned(capsys, model, *MACHINE, "--context", "1024", "--kv", "q8_0")["options"]
     assert (options["n_ctx"], options["type_k"], options["type_v"]) == (1024, "q8_0", "q8_0")

@@ -7,6 +7,7 @@ import pytest
 from app.engine.protocol import BufferUse, DeviceInfo, Hello, Loaded
 from app.findings import FindingCode, warning
 from app.gguf.facts import ModelFacts, TensorClass
+from app.options import EngineOptions
 from app.texts import Texts
 from app.ui.model_view import ModelView
 from app.ui.views.applied_rows import AppliedRow, Column, applied_rows, differs_enough
@@ -147,6 +148,13 @@ def test_experts_on_disk_are_part_of_the_row_of_the_ram() -> None:
     assert view.plan is not None
     view = replace(view, plan=replace(view.plan, disk_bytes=2 * GIB))
     assert texts_of(view)["RAM and disk"] == {"planned": "9.8 GB"}
+
+
+@pytest.mark.parametrize(("sent", "said"), [(15, "15"), (0, None)])
+def test_without_a_gpu_the_table_says_what_was_sent(sent: int, said: str | None) -> None:
+    options = EngineOptions(n_ctx=4096, n_gpu_layers=0, n_cpu_moe=sent)
+    view = ModelView(facts=moe_facts(), asked=options)
+    assert texts_of(view)["Experts in RAM"].get("asked") == said
 
 
 def test_a_dense_model_has_no_row_for_experts() -> None:
