@@ -190,7 +190,8 @@ def test_a_plan_without_gpu_shows_what_the_machine_has(ready: WindowDriver, qapp
     ready.wait_for(lambda: "Show what this PC has" in visible_buttons(window.dock.plan_tab))
     ready.click(card_button(window.dock.plan_tab, "Show what this PC has"))
     ready.wait_for(lambda: bool(window.findChildren(TextDialog)))
-    (dialog,) = window.findChildren(TextDialog)
+    dialog = window.findChild(TextDialog)
+    assert isinstance(dialog, TextDialog)
     ready.click(card_button(dialog, "Copy text"))
     copied = qapp.clipboard().text()
     assert "A CPU" in copied

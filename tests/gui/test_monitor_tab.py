@@ -227,7 +227,7 @@ def test_events_are_marks_in_the_charts_and_lines_below(machine: Machine, show: 
     assert frame is not None
     assert frame.marks == (-2.0, 0.0)
     texts = [row.text for row in event_rows(machine.tab)]
-    assert sorted(texts) == ["Qwen3 is ready", "The answer broke off"]
+    assert sorted(texts) == ["Ready: Qwen3", "The answer broke off"]
 
 
 def test_without_a_driver_the_strip_is_one_line_with_the_reason(machine: Machine, show: Show) -> None:

@@ -1,5 +1,6 @@
 """In the window no finding sends anybody to a command line where the window has a way of its own."""
 
+import json
 import re
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from app.engine.packs import list_engines
 from app.findings import FindingCode, error, note
 from app.hardware.facts import HardwareFacts
+from app.paths import resource_path
 from app.planner.facts import Wishes
 from app.texts import LANGUAGES, Texts
 from app.ui.machine_text import machine_text
@@ -51,3 +53,9 @@ def test_a_plan_without_gpu_offers_the_machine() -> None:
     finding = note(FindingCode.PLAN_WITHOUT_GPU)
     words = finding_actions((finding,), Wishes())[FindingCode.PLAN_WITHOUT_GPU]
     assert Texts("en").text(words.key) == "Show what this PC has"
+
+
+def test_no_word_of_the_window_says_please() -> None:
+    catalogue = json.loads(resource_path("i18n", "zh_CN.json").read_text(encoding="utf-8"))
+    said = [key for key, text in catalogue.items() if key.startswith("ui.") and re.search("请(?!求)", text)]
+    assert said == []
