@@ -1,6 +1,7 @@
 """Where the keyboard is when messages go away."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -34,7 +35,8 @@ def focus_foot(view: ChatView, message_id: int) -> IconButton:
     widget = messages.widgets[message_id]
     bar.setValue(bar.value() + widget.y() + widget.height() - 60)
     settle()
-    button = next(found for found in widget.findChildren(IconButton) if found.isVisibleTo(widget))
+    found: list[Any] = list(widget.findChildren(IconButton))
+    button: IconButton = next(each for each in found if each.isVisibleTo(widget))
     button.setFocus()
     settle()
     assert button.hasFocus()

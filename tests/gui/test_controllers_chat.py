@@ -352,6 +352,37 @@ def test_a_changed_question_is_asked_anew_even_the_first(ready: ChatDesk) -> Non
     assert [text for _, text, _ in stored(ready)[0]] == ["uno", "uno"]
 
 
+def test_what_another_answer_hid_comes_back(ready: ChatDesk) -> None:
+    ready.ask("one")
+    first = ready.last
+    ready.ask("two")
+    before = list(ready.items.items())
+    ready.chat.regenerate(first.id)
+    ready.answered()
+    assert len(ready.items) == 2
+    ready.undos[-1]()
+    assert list(ready.items.items()) == before
+    assert ready.returned == []
+    assert [text for _, text, _ in stored(ready)[0]] == ["one", "one", "two", "two"]
+
+
+def test_what_a_changed_question_hid_comes_back_even_while_it_is_answered(ready: ChatDesk) -> None:
+    ready.ask("one")
+    question = next(iter(ready.items))
+    ready.ask("two")
+    before = list(ready.items.items())
+    ready.chat.edit(question, SLOW)
+    wait_for_text(ready)
+    assert ready.chat.send("and then")
+    ready.undos[-1]()
+    ready.wait(lambda: list(ready.items.items()) == before)
+    ready.answered()
+    assert list(ready.items.items()) == before
+    assert ready.returned == [f"{SLOW}\n\nand then"]  # nothing that was written is lost
+    assert ready.chat.queued_text is None
+    assert [text for _, text, _ in stored(ready)[0]] == ["one", "one", "two", "two"]
+
+
 def test_an_answer_can_be_continued_in_the_same_message(ready: ChatDesk) -> None:
     ready.chat.send(slow(200))
     wait_for_text(ready)

@@ -6,6 +6,7 @@ from weakref import WeakSet
 
 from PySide6.QtCore import Slot
 
+from app.chat.conversation import Message
 from app.chat.store import ConversationStore
 from app.chat.turn import TurnEvent
 from app.ui.controllers.answering import Answering
@@ -52,6 +53,7 @@ class ChatController(ChatSignals):
         self._waiting = WaitingQuestions()
         self._returning = WaitingQuestions()  # back into the box once their chat is shown
         self._undoable = WeakSet[LiveChat]()  # for as long as somebody holds an undo
+        self._when_answered: Callable[[], None] | None = None
         self._told_queue: str | None = None
         self._opening = 0
         model.answer_event.connect(self._on_answer_event)
@@ -147,23 +149,29 @@ class ChatController(ChatSignals):
             self._take_back()
 
     def regenerate(self, message_id: int) -> None:
-        """Answer again: another version beside the old one."""
+        """Answer again: another version beside the old one. It can be undone."""
         message = self._current.message(message_id)
         if message is None or not self._can_ask():
             return
         asked_by = message.id if message.role == "user" else message.parent_id
         if asked_by is not None:
+            hidden = _after(self._current.line(), asked_by)
             self._answer_to(asked_by)
+            if self._answering is not None:
+                self._offer_former(self._answering.message_id, hidden, len(hidden) > 1)
 
     def edit(self, message_id: int, text: str) -> None:
-        """Ask differently: another version of the question, and its answer."""
+        """Ask differently: another version of the question, and its answer. It can be undone."""
         message = self._current.message(message_id)
         if message is None or not text.strip():
             return
         if not self._can_ask():
             self.text_returned.emit(text)
             return
-        self._answer_to(self._asker.question(self._current, text, message.parent_id).id)
+        hidden = (message, *_after(self._current.line(), message_id))
+        question = self._asker.question(self._current, text, message.parent_id)
+        self._answer_to(question.id)
+        self._offer_former(question.id, hidden, len(hidden) > 2)
 
     def continue_answer(self, message_id: int) -> None:
         """Let the model go on with an answer that ended too early."""
@@ -227,6 +235,9 @@ class ChatController(ChatSignals):
                 self.item_finished.emit(answering.item())
                 self.context_used.emit(self._current.context_tokens)
             self._archive.list()
+            then, self._when_answered = self._when_answered, None
+            if then is not None:
+                then()
 
     # what waits
 
@@ -306,8 +317,40 @@ class ChatController(ChatSignals):
             return items
         return tuple(answering.item() if item.id == answering.message_id else item for item in items)
 
+    def _offer_former(self, new_id: int, hidden: tuple[Message, ...], are_later: bool) -> None:
+        """Offer what a new version has hidden, if there is anything to see of it."""
+        if any(message.content or message.reasoning for message in hidden):
+            chat = self._current
+            self._undoable.add(chat)
+            key = "ui.chat.later_hidden" if are_later else "ui.chat.version_hidden"
+            self.undo_offered.emit(key, lambda: self._show_former(chat, new_id))
+
+    def _show_former(self, chat: LiveChat, new_id: int) -> None:
+        """Take out a new version and what followed it; what the person wrote there goes into the box."""
+        branch = chat.branch(new_id)
+        for message in branch:
+            self._waiting.forget(message.id)
+        answering = self._answering
+        if answering is not None and any(message.id == answering.message_id for message in branch):
+            self._when_answered = lambda: self._show_former(chat, new_id)
+            self._model.stop()
+            return
+        for message in reversed(branch):
+            chat.remove(message.id)
+            self._archive.delete_message(chat, message.id)
+        self._show(chat)
+        written = [message.content for message in branch if message.role == "user"]
+        if written:
+            self.text_returned.emit("\n\n".join(written))
+
     def _undo_delete(self, chat: LiveChat, removed: RemovedMessage) -> None:
         message = chat.restore(removed)
         self._archive.restore_message(chat, message)
         if chat is self._current:
             self.items_reset.emit(self._items())
+
+
+def _after(line: tuple[Message, ...], message_id: int) -> tuple[Message, ...]:
+    """Return what follows a message of a line."""
+    ids = [message.id for message in line]
+    return line[ids.index(message_id) + 1 :] if message_id in ids else ()

@@ -148,6 +148,14 @@ class LiveChat:
                 self._messages[follower] = replace(self._messages[follower], parent_id=message.id)
         return message
 
+    def branch(self, message_id: int) -> tuple[Message, ...]:
+        """Return a message and all that follows it, in every version, the oldest first."""
+        found: dict[int, Message] = {}
+        for known_id, message in sorted(self._messages.items()):  # a parent is always older
+            if known_id == message_id or message.parent_id in found:
+                found[known_id] = message
+        return tuple(found.values())
+
     def _item(self, message: Message) -> MessageItem:
         item = item_of(message)
         if message.id not in self._figures:
