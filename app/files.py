@@ -4,13 +4,15 @@ import errno
 import os
 import shutil
 import stat
+import tempfile
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from app.findings import Finding, FindingCode, FindingError, error
+from app.findings import Finding, FindingCode, FindingError, Severity, error
 
 LONGEST_PART_STEM: Final = 60
 """Characters of a name that its unfinished copy keeps, so that this one fits where the name just did."""
@@ -137,6 +139,15 @@ def storage_finding(reason: OSError, file: Path, needed_bytes: int | None = None
         free_bytes=free_bytes,
         detail=reason.strerror or str(reason),
     )
+
+
+def folder_finding(folder: Path) -> Finding | None:
+    """Return why nothing can be saved in `folder`, a warning; None when it takes files."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as reason:
+        return replace(storage_finding(reason, folder), severity=Severity.WARNING)
 
 
 def storage_code(reason: OSError) -> FindingCode:

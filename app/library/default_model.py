@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from app.files import storage_finding, write_atomically
+from app.files import is_regular, storage_finding, write_atomically
 from app.findings import Finding, FindingCode, FindingError, error, note
 from app.gguf.writer import MAGIC, ProgressListener
 from app.library.upcycle import UpcycleOptions, upcycle
@@ -49,7 +49,7 @@ def default_model_file() -> Path:
 def default_model_path() -> Path | None:
     """Return the default model, or None while it has not been made."""
     file = default_model_file()
-    return file if file.is_file() else None
+    return file if is_regular(file) else None
 
 
 def require_default_model() -> Path:
@@ -67,7 +67,10 @@ def require_default_model() -> Path:
 def default_model_findings(model: Path) -> tuple[Finding, ...]:
     """Return what a person should know before talking to `model`; nothing unless it is the default model."""
     path = default_model_path()
-    if path is None or not model.exists() or not model.samefile(path):
+    try:
+        if path is None or not model.samefile(path):
+            return ()
+    except OSError:  # gone
         return ()
     return (note(FindingCode.DEFAULT_MODEL_ENGLISH_ONLY, name=path.name),)
 

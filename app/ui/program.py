@@ -10,8 +10,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.store import ConversationStore
+from app.files import folder_finding
+from app.findings import Finding
 from app.hardware.ports import GpuSource, HostSource
-from app.paths import chats_file, logs_folder, settings_file
+from app.paths import chats_file, data_folder, engines_folder, logs_folder, models_folder, settings_file
 from app.ui.bridge import Bridge
 from app.ui.collecting import Collecting
 from app.ui.controllers.chat_controller import ChatController
@@ -169,8 +171,13 @@ class Program(QObject):
         self._preferences_wiring.look_for_engines()
         for finding in self.preferences.findings:
             self._chat_wiring.show_finding(finding)
+        self._tasks.run_in_background(_data_folder_finding, self._on_data_folder_checked)
         if path is not None:
             self._model_wiring.open_path(path)
+
+    def _on_data_folder_checked(self, finding: Finding | None) -> None:
+        if finding is not None:
+            self._chat_wiring.show_finding(finding)
 
     def _window_text(self) -> str:
         return window_text(self.window, DockState(self.window.dock_wish(), self.window.dock.tab))
@@ -247,6 +254,12 @@ def system_ports() -> Ports:
     from app.hardware.nvml import NvmlSource
 
     return Ports(NvmlSource(), PsutilHostSource())
+
+
+def _data_folder_finding() -> Finding | None:
+    """Return why something cannot be saved; the window goes on in memory."""
+    folders = (data_folder(), logs_folder(), models_folder(), engines_folder())
+    return next(filter(None, map(folder_finding, folders)), None)
 
 
 def _open_store() -> ConversationStore:

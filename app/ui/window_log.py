@@ -1,5 +1,6 @@
 """The program's own warnings: in a log that keeps, and at hand for a report."""
 
+import contextlib
 import logging
 import sys
 from collections import deque
@@ -49,7 +50,5 @@ class WindowLog(logging.Handler):
         """Take one; a folder that cannot be written costs the file only."""
         text = self.format(record)
         self._kept.extend(text.splitlines())
-        try:
+        with contextlib.suppress(OSError):
             append_capped(self._file, text)
-        except OSError:
-            self.handleError(record)

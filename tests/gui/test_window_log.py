@@ -52,10 +52,12 @@ def test_file_and_lines_are_bounded(log: WindowLog, tmp_path: Path) -> None:
     assert log.lines()[-1].endswith(f"warning {LINES_KEPT + 4}")
 
 
-def test_a_folder_that_is_gone_costs_the_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging, "raiseExceptions", False)
+def test_a_folder_that_is_gone_costs_the_file_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = WindowLog(tmp_path / "gone")
     log.install()
     _log.warning("still here")
     log.uninstall()
     assert log.lines()[-1].endswith("still here")
+    assert capsys.readouterr().err == "still here\n"

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.files import PathKind, path_kind, read_regular, storage_code, system_finding, write_atomically
-from app.findings import FindingCode, FindingError
+from app.files import (
+    PathKind,
+    folder_finding,
+    path_kind,
+    read_regular,
+    storage_code,
+    system_finding,
+    write_atomically,
+)
+from app.findings import FindingCode, FindingError, Severity
 from tests.pipes import make_pipe
 
 
@@ -120,3 +128,18 @@ def test_what_is_at_a_path_is_told_without_an_error(tmp_path: Path) -> None:
 )
 def test_an_error_nobody_translated_becomes_a_finding(number: int, code: FindingCode) -> None:
     assert system_finding(OSError(number, os.strerror(number), "somewhere")).code is code
+
+
+def test_a_folder_that_takes_files_has_nothing_to_say(tmp_path: Path) -> None:
+    assert folder_finding(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["file", "missing"])
+def test_a_folder_that_takes_no_files_is_said(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    (tmp_path / "file").write_text("")
+    finding = folder_finding(folder)
+    assert finding is not None
+    assert (finding.code, finding.severity) == (FindingCode.STORE_READ_ONLY, Severity.WARNING)
+    assert finding.values["path"] == str(folder)

@@ -42,6 +42,18 @@ def test_once_made_it_is_found_and_says_that_it_knows_english_only(tmp_path: Pat
     assert default_model_findings(tmp_path / "missing.gguf") == ()
 
 
+@pytest.mark.parametrize("reason", [PermissionError(13, "denied"), NotADirectoryError(20, "no folder")])
+def test_a_folder_nobody_may_look_into_has_no_default_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: OSError
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise reason
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert default_model_path() is None
+    assert default_model_findings(tmp_path / "other.gguf") == ()
+
+
 @pytest.mark.parametrize("is_gguf", [True, False])
 def test_other_bytes_than_the_known_ones_make_no_model(tmp_path: Path, is_gguf: bool) -> None:
     source = tmp_path / "source"
