@@ -9,6 +9,8 @@ from app.chat.reasoning import PieceKind
 from app.findings import Finding
 from app.ui.controllers.chat_controller import ChatController
 from app.ui.controllers.model_controller import ModelController
+from app.ui.controllers.waiting import hint_for
+from app.ui.failed_answers import FailedAnswers
 from app.ui.model_view import ModelView
 from app.ui.parts import Parts
 from app.ui.reporting import copy_report, report_text
@@ -27,11 +29,13 @@ class ChatWiring(QObject):
         self._place = parts.window.chat_place
         self._conversations: tuple[ConversationSummary, ...] = ()
         self._used_tokens: int | None = None
+        self._failed = FailedAnswers()
         self._connect_list()
         self._connect_messages()
         self._connect_box()
         model.view_changed.connect(self._on_view_changed)
         chat.undo_offered.connect(self._on_undo_offered)
+        chat.answer_failed.connect(self._on_answer_failed)
         chat.store_failed.connect(self.show_finding)
         parts.preferences.store_failed.connect(self.show_finding)
 
@@ -59,7 +63,7 @@ class ChatWiring(QObject):
         view.reload_requested.connect(self._model.reload)
         view.step_requested.connect(self._on_step_requested)
         view.pick_requested.connect(self._parts.window.model_bar.pick_requested)
-        view.report_requested.connect(lambda _id: copy_report(self._parts, self._model.view))
+        view.report_requested.connect(lambda key: copy_report(self._parts, self._view_of(key)))
         view.details_requested.connect(self._on_details_requested)
         view.link_requested.connect(self._parts.desktop.open_link)
         view.copy_done.connect(self._on_copy_done)
@@ -72,6 +76,7 @@ class ChatWiring(QObject):
     def _connect_box(self) -> None:
         composer, chat = self._place.composer, self._chat
         composer.send_requested.connect(chat.send)
+        composer.send_refused.connect(self._on_send_refused)
         composer.stop_requested.connect(chat.stop)
         chat.text_returned.connect(self._on_text_returned)
         chat.hint_given.connect(self._on_hint_given)
@@ -92,6 +97,9 @@ class ChatWiring(QObject):
 
     @Slot(object)
     def _on_items_reset(self, items: Sequence[MessageItem]) -> None:
+        focus = self._parts.window.focusWidget()
+        if not items and focus is not None and self._place.chat_view.isAncestorOf(focus):
+            self._place.composer.setFocus()
         self._place.chat_view.show_items(tuple(items))
         self._place.set_has_messages(bool(items))
         questions = [item.text for item in items if item.role == "user"]
@@ -118,6 +126,10 @@ class ChatWiring(QObject):
         written = composer.text()
         composer.set_text(f"{text}\n\n{written}" if written.strip() else text)
 
+    @Slot()
+    def _on_send_refused(self) -> None:
+        self._on_hint_given(hint_for(self._model.view))
+
     @Slot(str)
     def _on_hint_given(self, key: str) -> None:
         self._parts.window.show_toast(self._parts.looks.look.text(key))
@@ -129,7 +141,7 @@ class ChatWiring(QObject):
     @Slot(str, object)
     def _on_undo_offered(self, key: str, undo: Callable[[], None]) -> None:
         look = self._parts.looks.look
-        self._parts.window.show_toast(look.text(key), look.text("ui.toast.undo"), undo)
+        self._parts.window.show_toast(look.text(key), look.text("ui.toast.undo"), undo, is_undo=True)
 
     @Slot()
     def _on_step_requested(self) -> None:
@@ -138,10 +150,18 @@ class ChatWiring(QObject):
             self._model.load_step(step)
 
     @Slot(int)
-    def _on_details_requested(self, _message_id: int) -> None:
+    def _on_details_requested(self, message_id: int) -> None:
         parts = self._parts
         title = parts.looks.look.text("ui.report.title")
-        TextDialog(parts.looks, title, report_text(parts, self._model.view), parts.window).open()
+        TextDialog(parts.looks, title, report_text(parts, self._view_of(message_id)), parts.window).open()
+
+    @Slot(int, object)
+    def _on_answer_failed(self, message_id: int, failure: Finding) -> None:
+        self._failed.note(message_id, failure, self._model.view, self._model.log_tail)
+
+    def _view_of(self, message_id: int) -> ModelView:
+        """Return the model as it was when this answer broke off."""
+        return self._failed.view(message_id) or self._model.view
 
     @Slot(object)
     def _on_context_used(self, tokens: int | None) -> None:
@@ -149,7 +169,8 @@ class ChatWiring(QObject):
         self._show_context()
 
     @Slot(object)
-    def _on_view_changed(self, _view: ModelView) -> None:
+    def _on_view_changed(self, view: ModelView) -> None:
+        self._failed.see(view)
         self._show_context()
 
     def _show_context(self) -> None:

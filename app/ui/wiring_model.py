@@ -15,6 +15,7 @@ from app.ui.parts import Parts
 from app.ui.reporting import copy_report
 from app.ui.views.finding_actions import finding_wishes
 from app.ui.views.palette_rows import PaletteModel
+from app.ui.views.state_words import model_name
 
 
 class ModelWiring(QObject):
@@ -31,6 +32,7 @@ class ModelWiring(QObject):
         self._connect_dock()
         self._connect_palette()
         model.view_changed.connect(self._on_view_changed)
+        model.pick_refused.connect(self._on_pick_refused)
         parts.preferences.changed.connect(self._on_preferences_changed)
         parts.looks.changed.connect(model.update_findings)
 
@@ -87,9 +89,19 @@ class ModelWiring(QObject):
         self._parts.awake.set_working(is_working=view.phase in _AWAKE_PHASES)
         if view.loaded is not None and before.loaded is None and view.path is not None:
             self._parts.preferences.add_recent_model(view.path)
+        if view.phase in _LOADS and before.phase not in _LOADS:
+            self._parts.window.chat_place.composer.setFocus()  # what is typed now waits for the model
         if view.phase is ModelPhase.PLANNED and self._loads_when_planned:
             self._loads_when_planned = False
             self._model.load()
+
+    @Slot(object)
+    def _on_pick_refused(self, why: Finding) -> None:
+        texts, window = self._parts.looks.look.texts, self._parts.window
+        message = texts.text(
+            "ui.toast.not_opened", message=texts.finding(why).message, name=model_name(self._shown)
+        )
+        window.show_toast(message, texts.text("ui.toast.choose_other"), self._on_file_requested)
 
     @Slot()
     def _on_preferences_changed(self) -> None:
@@ -111,6 +123,7 @@ class ModelWiring(QObject):
         path = default_model_path()
         if path is not None:
             self._loads_when_planned = True
+            self._parts.window.chat_place.composer.setFocus()
             self._model.pick(path)
 
     @Slot(object)
@@ -135,6 +148,7 @@ class ModelWiring(QObject):
         return None if last is None else Path(last)
 
 
+_LOADS = frozenset({ModelPhase.LOADING, ModelPhase.WARMING})
 _AWAKE_PHASES = frozenset(
     {ModelPhase.LOADING, ModelPhase.WARMING, ModelPhase.GENERATING, ModelPhase.STOPPING}
 )

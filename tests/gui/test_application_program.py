@@ -91,6 +91,27 @@ def test_the_file_dialog_picks_a_model(driver: WindowDriver, desktop: FakeDeskto
     assert driver.view.path == model
 
 
+def test_a_file_that_is_no_model_is_told_and_the_loaded_model_stays(
+    ready: WindowDriver, desktop: FakeDesktop, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.gguf"
+    notes.write_text("these are notes")
+    window = ready.program.window
+    window.path_dropped.emit(notes)
+    ready.wait_for(lambda: not window.toast.isHidden())
+    assert "notes.gguf" in window.toast.accessibleName()
+    assert "stays loaded." in window.toast.accessibleName()
+    assert ready.view.phase is ModelPhase.READY
+
+
+def test_enter_without_a_model_says_what_comes_first(driver: WindowDriver) -> None:
+    driver.show()
+    driver.write("Hello there")
+    window = driver.program.window
+    assert "Choose a model first" in window.toast.accessibleName()
+    assert window.chat_place.composer.text() == "Hello there"
+
+
 def test_a_message_is_answered_and_the_chat_is_listed(ready: WindowDriver, inhibitor: FakeInhibitor) -> None:
     ready.write("Hello there")
     answer = ready.wait_for_answer()

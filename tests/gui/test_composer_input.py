@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
@@ -194,6 +194,22 @@ def test_a_message_to_a_planned_model_is_handed_over(desk: Desk) -> None:
     assert desk.composer.button.accessibleName() == "Load the model and send"
     desk.press(RETURN)
     assert desk.sent == ["load for me"]
+
+
+def test_enter_without_a_model_is_refused_and_the_text_stays(desk: Desk) -> None:
+    refusals: list[None] = []
+    desk.composer.send_refused.connect(lambda: refusals.append(None))
+    desk.be(ModelPhase.NONE)
+    desk.press(RETURN)
+    assert not refusals
+    desk.type("keep this")
+    desk.press(RETURN)
+    assert (len(refusals), desk.composer.text(), desk.sent) == (1, "keep this", [])
+
+
+def test_a_file_that_cannot_be_loaded_is_not_said_to_be_loaded_first(desk: Desk) -> None:
+    desk.composer.show_view(replace(model_view(ModelPhase.FAILED), plan=None))
+    assert desk.composer.box.placeholderText().startswith("This file cannot be loaded.")
 
 
 def test_the_button_stops_while_generating_and_escape_does_too(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine.protocol import ChatMessage, Failed, Finished, Token
 from app.engine.spec import EngineSpec
-from app.findings import FindingCode, FindingError, Severity, error
+from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.library.default_model import FILE_NAME
 from app.options import SamplingOptions
 from app.paths import models_folder
@@ -283,14 +283,29 @@ def test_picking_another_model_ends_the_answer_and_unloads_first(
     ask(desk, "/slow " + "word " * 500)
     wait_for_text(desk)
     desk.model.pick(other)
-    assert desk.view.phase is ModelPhase.UNLOADING
     desk.wait_for_phase(ModelPhase.PLANNED)
+    assert ModelPhase.UNLOADING in desk.phases
     assert workers() == []
     assert desk.view.path == other
     assert desk.view.wishes == Wishes(moe="auto", n_ctx=2048)
     last = desk.answer_events[-1]
     assert isinstance(last, Finished)
     assert last.finish_reason == "cancelled"
+
+
+@pytest.mark.parametrize("name", ["notes.gguf", "missing.gguf"])
+def test_a_file_that_is_no_model_leaves_the_loaded_one_alone(
+    desk: Desk, model_file: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "notes.gguf").write_text("these are notes, and no model")
+    refusals: list[Finding] = []
+    desk.model.pick_refused.connect(refusals.append)
+    desk.load(model_file)
+    desk.model.pick(tmp_path / name)
+    desk.wait(lambda: bool(refusals))
+    assert refusals[0].code in (FindingCode.NOT_GGUF, FindingCode.PATH_MISSING)
+    assert (desk.view.phase, desk.view.path) == (ModelPhase.READY, model_file)
+    assert ask(desk, "still there")
 
 
 def test_a_speed_is_told_while_an_answer_comes(desk: Desk, model_file: Path) -> None:

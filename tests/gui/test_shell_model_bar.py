@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -10,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.gguf.facts import FileKind, ModelFacts
 from app.planner.facts import Wishes
 from app.planner.plan import plan_offload
 from app.texts import Texts
@@ -155,6 +157,10 @@ def test_the_picker_names_the_model_and_what_it_is(bar: ModelBar) -> None:
     name, detail = bar.picker.texts()
     assert name == "Llama-3.1-8B-Q4_K_M"
     assert "dense" in detail
+    bar.show_view(
+        ModelView(ModelPhase.FAILED, facts=ModelFacts(Path("notes.gguf"), FileKind.UNKNOWN, size_bytes=4096))
+    )
+    assert bar.picker.texts() == ("notes", "4 KB")
 
 
 def test_the_progress_line_runs_only_during_a_load(bar: ModelBar) -> None:

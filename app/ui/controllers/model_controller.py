@@ -35,6 +35,7 @@ from app.ui.controllers.model_jobs import (
     check_model,
     next_step,
     prepare_launch,
+    refusal_of,
 )
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.tasks import Tasks
@@ -53,11 +54,13 @@ class ModelController(QObject):
         answer_event: `PromptProgress`, `Token`, `Finished` or `Failed` of the running answer; the last one
             comes before the view is `READY` or `FAILED`.
         speed_changed: tokens per second or None, and whether it is the prompt that is being read.
+        pick_refused: a `Finding`: why the file picked last is not taken; the loaded model stays.
     """
 
     view_changed = Signal(object)
     answer_event = Signal(object)
     speed_changed = Signal(object, bool)
+    pick_refused = Signal(object)
 
     def __init__(
         self, bridge: Bridge, tasks: Tasks, ports: ModelPorts, engine_name: str | None = None
@@ -74,6 +77,7 @@ class ModelController(QObject):
         self._background = Background(engine_name=engine_name)
         self._untold: deque[ModelView] = deque()
         self._job = 0  # results of an older job than this are outdated
+        self._pick = 0  # likewise
         self._answer = AnswerRelay()
         self._answer.answer_event.connect(self.answer_event)
         self._answer.speed_changed.connect(self.speed_changed)
@@ -86,11 +90,21 @@ class ModelController(QObject):
         """The model as it is now."""
         return self._view
 
+    @property
+    def log_tail(self) -> tuple[str, ...]:
+        """The engine's newest lines; none without an engine."""
+        return self._engine.log_tail
+
     def pick(self, path: Path) -> None:
-        """Look at a model; one that is loaded is unloaded first, unless it is this one."""
+        """Look at a model; one that is loaded goes first, unless it is this one or this one is no model."""
         view = self._view
-        if path != view.path or not (view.is_loaded or view.can_cancel_load):
+        self._pick += 1
+        if not (view.is_loaded or view.can_cancel_load):
             self._when_free(partial(self._check, path))
+        elif path != view.path:
+            self._tasks.run_in_background(
+                partial(refusal_of, self._ports, path), partial(self._on_peeked, self._pick, path)
+            )
 
     def load(self) -> None:
         """Load what is picked."""
@@ -152,9 +166,18 @@ class ModelController(QObject):
     def close(self) -> None:
         """End the engine and wait until it is gone, five seconds at most."""
         self._job += 1
+        self._pick += 1
         self._engine.close()
 
     # a picked file
+
+    def _on_peeked(self, pick: int, path: Path, refusal: Finding | None) -> None:
+        if pick != self._pick:
+            return
+        if refusal is not None and (self._view.is_loaded or self._view.can_cancel_load):
+            self.pick_refused.emit(refusal)
+        else:
+            self._when_free(partial(self._check, path))
 
     def _check(self, path: Path) -> None:
         wishes = self._view.wishes

@@ -113,6 +113,12 @@ def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
     return CheckedModel(inspected.facts, findings, notes, budget, plan)
 
 
+def refusal_of(ports: ModelPorts, path: Path) -> Finding | None:
+    """Return why a file cannot be loaded by any engine; None when one may."""
+    findings = findings_for_chat(ports.inspect(path))
+    return next((finding for finding in findings if finding.severity is Severity.ERROR), None)
+
+
 def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
     """Look at the machine again and plan with what is free now.
 

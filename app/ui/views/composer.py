@@ -24,11 +24,13 @@ class Composer(QWidget):
 
     Signals:
         send_requested: what was written, without blanks around it; the box is empty then.
+        send_refused: something was written that cannot be sent now; it stays in the box.
         stop_requested: the running answer is to end.
         text_edited: the text is another one now.
     """
 
     send_requested = Signal(str)
+    send_refused = Signal()
     stop_requested = Signal()
     text_edited = Signal()
 
@@ -92,7 +94,10 @@ class Composer(QWidget):
 
     def _on_submitted(self) -> None:
         text = self.text().strip()
-        if not text or not (self._view.can_send or self._view.can_queue):
+        if not text:
+            return
+        if not (self._view.can_send or self._view.can_queue):
+            self.send_refused.emit()
             return
         self._last_message = text
         self._box.clear()
@@ -180,4 +185,5 @@ def _placeholder(view: ModelView) -> str:
             return "ready"
         case ModelPhase.GENERATING | ModelPhase.STOPPING:
             return "generating"
-    return "not_loaded"
+    is_known = view.facts is not None and view.phase in (ModelPhase.PLANNED, ModelPhase.FAILED)
+    return "unloadable" if is_known and view.plan is None else "not_loaded"

@@ -7,7 +7,6 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app.gguf.facts import ModelFacts
-from app.texts import NO_VALUE
 from app.ui.model_view import ModelView
 from app.ui.theme.icons import paint_icon
 from app.ui.theme.look import Look, LookSource
@@ -26,15 +25,15 @@ TEXT_RIGHT: Final = 34
 
 
 def facts_line(look: Look, facts: ModelFacts) -> str:
-    """Return quantization, size, layers and experts in one line."""
-    key = "ui.model_bar.moe_detail" if facts.is_moe else "ui.model_bar.dense_detail"
-    return look.text(
-        key,
-        quantization=facts.quantization or NO_VALUE,
-        size=facts.size_bytes,
-        layers=facts.trunk_layers or facts.block_count,
-        experts=facts.expert_count,
-    )
+    """Return what is known of quantization, size, layers and experts, in one line."""
+    known = [facts.quantization] if facts.quantization else []
+    if facts.size_bytes:
+        known.append(look.text("ui.model_bar.size", size=facts.size_bytes))
+    layers = facts.trunk_layers or facts.block_count
+    if layers:
+        key = "ui.model_bar.moe_layers" if facts.is_moe else "ui.model_bar.dense_layers"
+        known.append(look.text(key, layers=layers, experts=facts.expert_count))
+    return look.text("ui.model_bar.separator").join(known)
 
 
 class ModelPicker(QAbstractButton):
