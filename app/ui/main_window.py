@@ -116,10 +116,15 @@ class MainWindow(QMainWindow):
         self.dock.show_tab(dock_tabs.PLAN)
 
     def show_toast(
-        self, text: str, action_text: str = "", on_action: Callable[[], None] | None = None
+        self,
+        text: str,
+        action_text: str = "",
+        on_action: Callable[[], None] | None = None,
+        *,
+        is_undo: bool = False,
     ) -> None:
-        """Say something over the foot of the window."""
-        self.toast.show_message(text, action_text, on_action)
+        """Say something over the foot of the window; an undo can be had by its key as well."""
+        self.toast.show_message(text, action_text, on_action, is_undo=is_undo)
 
     def set_dock_open(self, is_open: bool | None) -> None:
         """Show or hide the side panel; None = as it fits: hidden until there is a model."""
@@ -204,6 +209,8 @@ class MainWindow(QMainWindow):
         ]
         for key, slot in keys:
             self._bind(key, slot)
+        undo = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), self)
+        undo.activated.connect(lambda: self.toast.undo())
         return self._bind(STOP_KEY, self.chat_place.composer.stop_requested.emit)
 
     def _bind(self, key: str, slot: Callable[[], None]) -> QShortcut:

@@ -459,3 +459,18 @@ def test_a_placeholder_takes_the_place_of_messages(view: ChatView) -> None:
     view.show_placeholder(None)
     assert view.message_list.isVisible()
     assert not page.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("advice", "is_shown"),
+    [("Load the model again.", False), ("Load the model again with fewer layers on the GPU.", True)],
+)
+def test_a_card_leaves_out_only_advice_that_its_button_is(
+    view: ChatView, monkeypatch: pytest.MonkeyPatch, advice: str, is_shown: bool
+) -> None:
+    monkeypatch.setattr("app.ui.views.message_failure.action_in_window", lambda *_: advice)
+    model, item = failed()
+    view.show_view(model)
+    open_items(view, (QUESTION, item))
+    (card,) = all_of(FailureCard, shown(view))
+    assert (advice in [label.text() for label in all_of(QLabel, card) if label.isVisible()]) is is_shown

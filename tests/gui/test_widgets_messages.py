@@ -213,3 +213,32 @@ def _button(page: QWidget, text: str) -> Button:
 def _messages(page: QWidget) -> list[str]:
     labels = parts(page, TextLabel)
     return [label.text() for label in labels if label.isVisible() and label.property("style") == "body"]
+
+
+def test_an_undo_outlives_what_is_said_after_it(looks: LookSource, show: Show, qtbot: QtBot) -> None:
+    page = show(QWidget())
+    undone: list[str] = []
+    toast = Toast(looks, page)
+    toast.show_message("Chat deleted.", "Undo", lambda: undone.append("chat"), is_undo=True)
+    toast.show_message("Message deleted.", "Undo", lambda: undone.append("message"), is_undo=True)
+    toast.show_message("Copied.")
+    assert toast.accessibleName() == "Copied."
+    toast.undo()
+    assert undone == ["message"]
+    close = toast.findChild(IconButton)
+    assert isinstance(close, IconButton)
+    qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert toast.accessibleName() == "Chat deleted. Undo"
+    toast.undo()
+    assert undone == ["message", "chat"]
+    assert not toast.isVisible()
+    toast.undo()
+    assert undone == ["message", "chat"]
+
+
+def test_the_key_that_undoes_does_nothing_else_a_toast_offers(looks: LookSource, show: Show) -> None:
+    done: list[str] = []
+    toast = Toast(looks, show(QWidget()))
+    toast.show_message("Not opened.", "Choose file", lambda: done.append("file"))
+    toast.undo()
+    assert (done, toast.isVisible()) == ([], True)

@@ -231,8 +231,11 @@ class ChatController(ChatSignals):
                 self.text_streamed.emit(answering.message_id, kind, text)
         if answering.is_done:
             self._answering = None
+            item = answering.item()
+            if item.failure is not None:
+                self.answer_failed.emit(item.id, item.failure)
             if is_shown:
-                self.item_finished.emit(answering.item())
+                self.item_finished.emit(item)
                 self.context_used.emit(self._current.context_tokens)
             self._archive.list()
             then, self._when_answered = self._when_answered, None

@@ -11,6 +11,7 @@ class ChatSignals(QObject):
         conversation_opened: the store's id of the one shown now, or None for a new one.
         items_reset: what is shown now, a tuple of `MessageItem`.
         item_added, item_finished: a `MessageItem`.
+        answer_failed: id and `Finding` of an answer that broke off, shown or not.
         item_removed: id of a message that is gone.
         text_streamed: id, `PieceKind` and text of more of an answer.
         queue_changed: what waits for the model in the chat shown, or None; its messages are shown already.
@@ -32,6 +33,7 @@ class ChatSignals(QObject):
     queue_changed = Signal(object)
     text_returned = Signal(str)
     hint_given = Signal(str)
+    answer_failed = Signal(int, object)
     undo_offered = Signal(str, object)
     store_failed = Signal(object)
     speed_changed = Signal(object, bool)

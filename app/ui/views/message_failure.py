@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.findings import Finding
 from app.ui.markdown.part import Part
-from app.ui.model_view import ModelView
+from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.ways_out import WayOut, WaysOut, price_words, way_words, ways_after_answer
 from app.ui.views.words import say
@@ -48,8 +48,10 @@ class MessageFailure(Part):
         if WayOut.STEP in said:
             separator = self._looks.look.text("ui.list_separator")
             price = separator.join(say(texts, words) for words in price_words(view)) or None
-        # a button says it already, or another card does
-        advice = "" if said else action_in_window(texts, self._finding)
+        advice = action_in_window(texts, self._finding)
+        done = [texts.text("ui.chat.reload")] if view.phase is ModelPhase.READY else []
+        if any(_is_same(advice, text) for text in (*said.values(), *done)):
+            advice = ""  # a button says it, or it was done
         primary = said[ways.primary] if ways.primary else None
         secondary = said[ways.secondary] if ways.secondary else None
         self._card.show_failure(self._finding, advice, primary, secondary, price, None)
@@ -65,3 +67,8 @@ class MessageFailure(Part):
     def _ask(self, way: WayOut | None) -> None:
         if way is not None:
             self.asked.emit(way.value)
+
+
+def _is_same(advice: str, button: str) -> bool:
+    """Say whether a sentence is the text of a button, but for its full stop."""
+    return advice.strip().rstrip(".。").casefold() == button.strip().rstrip(".。").casefold()
