@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -32,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     context = default_context(Texts(language), settings)
     context.print_findings(findings, to_err=True)
     try:
+        _look_for_path(context.texts, arguments)
         args = _parser(context.texts, arguments).parse_args(arguments)
         status: int = _module(args.subcommand).run(args, context)
         context.out.flush()
@@ -60,6 +62,14 @@ def tell(key: str, **values: object) -> None:
     """Print one sentence of the catalogue to stderr, in the person's language."""
     settings, _ = load_settings(settings_file())
     default_context(Texts(settings.language or system_language()), settings).tell(key, **values)
+
+
+def _look_for_path(texts: Texts, arguments: Sequence[str]) -> None:
+    """Complain of a path that is not there, given where a subcommand is expected."""
+    given = arguments[0] if arguments else ""
+    is_path = given.lower().endswith(".gguf") or any(mark in given for mark in ("/", os.sep))
+    if is_path and not given.startswith("-") and not os.path.lexists(given):
+        raise UsageError(texts.finding(error(FindingCode.PATH_MISSING, path=repr(given))).message)
 
 
 def _module(name: str) -> ModuleType:
@@ -101,7 +111,10 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         # argparse has no port for its own words but gettext's process-wide catalogue
-        return super().format_help().replace("usage: ", self._texts.text("cli.usage.title") + " ", 1)
+        text, usage = super().format_help(), self._texts.text("cli.usage.title")
+        for title in (self._positionals.title, self._optionals.title):
+            text = text.replace(f"\n{title}:\n", f"\n{self._texts.text('cli.heading', title=title)}\n", 1)
+        return text.replace("usage: ", usage if usage.endswith("：") else f"{usage} ", 1)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(self._texts.text("cli.bad_usage", detail=complaint(message, self._texts)))

@@ -43,6 +43,27 @@ def test_a_missing_path_is_exit_2(
     assert "没有.gguf" in printed.err
 
 
+@pytest.mark.parametrize("given", ["/no/such.gguf", "such.GGUF", "no/such"])
+def test_a_path_instead_of_a_subcommand_is_missing_and_no_invalid_choice(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([given, "--lang", "en"]) == 2
+    assert capsys.readouterr().err == f"There is no file or folder at '{given}'.\n"
+
+
+def test_the_help_names_the_window_and_has_the_languages_own_colons(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--lang", "zh_CN", "--help"])
+    printed = capsys.readouterr().out
+    assert printed.startswith("用法：moxie ")
+    assert "参数：\n" in printed
+    assert "选项：\n" in printed
+    assert "MODEL.gguf" in printed
+
+
 @pytest.mark.parametrize("subcommand", SUBCOMMANDS)
 def test_every_subcommand_explains_itself_in_both_languages(
     subcommand: str, capsys: pytest.CaptureFixture[str]
