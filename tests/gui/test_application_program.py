@@ -8,9 +8,10 @@ from typing import cast
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.findings import FindingCode
 from app.paths import logs_folder, settings_file
 from app.settings import Settings, load_settings
 from app.ui.main_window import SETTINGS
@@ -170,6 +171,51 @@ def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(
     ready.wait_for(lambda: ready.view.phase is ModelPhase.READY)
     ready.write("again")
     assert ready.wait_for_answer().text == "again"
+
+
+def test_what_is_typed_after_a_press_of_load_arrives_in_the_box(driver: WindowDriver, model: Path) -> None:
+    driver.show(model)
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    button = driver.program.window.model_bar.primary
+    button.setFocus()
+    driver.click(button)
+    driver.wait_for_phase(ModelPhase.READY)
+    box = driver.program.window.chat_place.composer.box
+    assert driver.program.window.focusWidget() is box
+
+
+def test_a_deleted_message_comes_back_by_key(ready: WindowDriver) -> None:
+    ready.write("one")
+    ready.wait_for_answer()
+    before = [item.id for item in ready.items]
+    window = ready.program.window
+    window.activateWindow()
+    window.chat_place.chat_view.delete_requested.emit(before[-1])
+    assert [item.id for item in ready.items] == before[:-1]
+    box = window.chat_place.composer.box
+    box.document().clearUndoRedoStacks()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert [item.id for item in ready.items] == before
+
+
+def test_the_details_of_a_failed_answer_stay_its_own_after_a_reload(
+    ready: WindowDriver, qapp: QApplication
+) -> None:
+    ready.write("/slow " + "word " * 2000)
+    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    for engine in ready.engines():
+        engine.kill()
+    ready.wait_for(lambda: ready.view.phase is ModelPhase.FAILED)
+    page = ready.program.window.chat_place
+    ready.click(card_button(page.chat_view, "Load the model again"))
+    ready.wait_for(lambda: ready.view.phase is ModelPhase.READY)
+    page.chat_view.details_requested.emit(ready.items[-1].id)
+    (dialog,) = [widget for widget in qapp.topLevelWidgets() if isinstance(widget, TextDialog)]
+    (text,) = cast("list[QPlainTextEdit]", dialog.findChildren(QPlainTextEdit))
+    assert '"phase": "failed"' in text.toPlainText()
+    assert FindingCode.ENGINE_KILLED.value in text.toPlainText()
+    dialog.close()
 
 
 def test_a_failure_can_be_copied_as_a_report(
