@@ -15,6 +15,7 @@ from app.ui.machine_text import machine_text
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.parts import Parts
 from app.ui.views.state_words import model_name
+from app.ui.views.words import Words
 from app.ui.widgets.dialogs import TextDialog
 from app.ui.window_actions import SHOWS_MACHINE
 
@@ -104,5 +105,12 @@ class MachineWiring(QObject):
         event = _EVENT_OF_PHASE.get(view.phase)
         is_after_answer = view.phase is ModelPhase.READY and before.is_loaded
         if event is not None and not is_after_answer:
-            name = model_name(view)
-            self._parts.window.dock.monitor_tab.add_event(*event, {"name": name})
+            kind, key = event
+            values: dict[str, object] = {"name": model_name(view)}
+            if view.phase is ModelPhase.FAILED and view.failure is not None:
+                key, values["reason"] = "ui.event.failed_why", _reason(view.failure)
+            self._parts.window.dock.monitor_tab.add_event(kind, key, values)
+
+
+def _reason(failure: Finding) -> Words:
+    return Words(f"finding.{failure.code.value}", failure.values)

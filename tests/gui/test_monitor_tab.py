@@ -320,6 +320,21 @@ def test_language_and_theme_change_while_it_is_shown(machine: Machine, looks: Lo
     assert event_rows(machine.tab)[0].text == Texts("zh_CN").text("ui.event.reply_failed")
 
 
+def test_many_events_leave_the_charts_their_height(machine: Machine, show: Show, qtbot: QtBot) -> None:
+    machine.feed(3)
+    for _ in range(4):
+        machine.tab.add_event("error", "ui.event.reply_failed", {})
+    machine.tab.resize(360, 700)
+    show(machine.tab)
+    qtbot.wait(50)
+    before = [strip.height() for strip in strips(machine.tab)]
+    for _ in range(20):
+        machine.tab.add_event("error", "ui.event.reply_failed", {})
+    qtbot.wait(50)
+    assert [strip.height() for strip in strips(machine.tab)] == before
+    assert len(event_rows(machine.tab)) == 24
+
+
 def test_it_fits_the_dock_of_a_small_screen(machine: Machine, show: Show) -> None:
     machine.feed(3)
     machine.tab.resize(328, 620)

@@ -141,7 +141,7 @@ def test_a_load_under_way_says_so(tab: PlanTab) -> None:
 def test_differences_are_marked_with_their_figures(tab: PlanTab) -> None:
     tab.show_view(differing_view())
     words = words_on(tab)
-    assert "2 differ" in words
+    assert "2 differences" in words
     assert "700 MB more than planned, most of it KV cache: 1.4 GB instead of 768 MB." in words
     assert "The engine kept f16: q8_0 needs flash attention" in words
     table = tab.table
@@ -225,7 +225,7 @@ def test_a_hidden_tab_does_nothing_until_it_is_shown(looks: LookSource, show: Sh
     tab.show_view(differing_view())
     assert tab.table.row_texts() == ()
     show(tab)
-    assert "2 differ" in words_on(tab)
+    assert "2 differences" in words_on(tab)
 
 
 def test_another_speed_draws_nothing(tab: PlanTab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ class AppliedRow:
         name: What the row is about; several options may share one.
         cells: What to say by column; a column without a value is absent.
         marked: The value that is not what the one before promised; None when all is as it should be.
-        reason: Why, when something is marked.
+        reason: Why, when something is marked; also why less memory than planned is taken, which is no harm.
     """
 
     name: Words
@@ -131,7 +131,8 @@ def _device_row(view: ModelView, device: DevicePlan, use: DeviceUse | None) -> A
     del planned[Share.PROMPT_CACHE]  # filled while answering, nothing of it is taken by the load
     if not is_plan_of_load(view) or not differs_enough(sum(planned.values()), use.size_bytes):
         return AppliedRow(name, cells)
-    return AppliedRow(name, cells, Column.MEASURED, _memory_reason(planned, use))
+    is_harm = use.size_bytes > sum(planned.values()) or not use.size_bytes  # left empty: it was not used
+    return AppliedRow(name, cells, Column.MEASURED if is_harm else None, _memory_reason(planned, use))
 
 
 def _memory_reason(planned: Mapping[Share, int], use: DeviceUse) -> Words:

@@ -111,9 +111,10 @@ class _RowView(QFrame):
         self._pairs = {column: TextLabel("caption", "soft") for column in Column}
         self._line = holder(FlowLayout(*self._pairs.values(), gap=10))
         self._sign = IconLabel(looks, "warning", "warning_text", 16)
+        self._note_sign = IconLabel(looks, "info", "text_faint", 16)
         self._reason = TextLabel("caption", wrap=True)
         self._why = QWidget()
-        why = row(column(self._sign, None), self._reason, gap=6)
+        why = row(column(self._sign, self._note_sign, None), self._reason, gap=6)
         why.setStretch(1, 1)
         self._why.setLayout(why)
         self._grid = grid = QGridLayout()
@@ -140,6 +141,8 @@ class _RowView(QFrame):
         self._measure(name)
         self._reason.setText(reason or "")
         self._why.setVisible(reason is not None)
+        self._sign.setVisible(marked is not None)
+        self._note_sign.setVisible(marked is None)
         self._set_tone("warning" if marked else None)
         named = _column_names(look)
         for which, label in self._pairs.items():

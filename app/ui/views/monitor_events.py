@@ -7,10 +7,12 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.ui.theme.look import LookSource
 from app.ui.views.monitor_history import MonitorEvent
+from app.ui.views.words import Words, say
 from app.ui.widgets.labels import ElidedLabel, IconLabel, TextLabel
 from app.ui.widgets.layouts import row
 
 SHOWN_EVENTS: Final = 30
+EVENT_GAP: Final = 4
 
 _SIGNS: Final = {
     "load": ("models", "text_faint"),
@@ -45,7 +47,8 @@ class EventRow(QWidget):
         return self._words.text()
 
     def _set_words(self) -> None:
-        self._words.setText(self._looks.look.text(self._event.text_key, **self._event.values))
+        words = Words(self._event.text_key, self._event.values)
+        self._words.setText(say(self._looks.look.texts, words))
 
 
 class EventList(QWidget):
@@ -57,7 +60,7 @@ class EventList(QWidget):
         self._rows: list[EventRow] = []
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(4)
+        self._layout.setSpacing(EVENT_GAP)
         looks.changed.connect(self._set_words)
         self._set_words()
 

@@ -12,7 +12,7 @@ from app.findings import Finding
 from app.hardware.facts import Sample
 from app.ui.charts.strip import LEFT_AXIS, RIGHT_AXIS, StripChart
 from app.ui.theme.look import LookSource
-from app.ui.views.monitor_events import EventList
+from app.ui.views.monitor_events import EVENT_GAP, EventList
 from app.ui.views.monitor_head import StripHead
 from app.ui.views.monitor_history import SHOWN_SECONDS, Curve, MonitorHistory
 from app.ui.views.monitor_strips import (
@@ -37,6 +37,7 @@ BETWEEN_STRIPS_MS: Final = 20
 
 _TALLEST_STRIP: Final = 170
 _ALL_STRETCH: Final = 100
+_EVENTS_IN_SIGHT: Final = 4
 _NEAREST_ROW_SECONDS: Final = 6.0
 
 
@@ -78,6 +79,7 @@ class MonitorTab(QWidget):
         self._events_title = TextLabel("label")
         self._events_count = Chip()
         self._events = EventList(looks)
+        self._events_area = scrolled(self._events)
         self._charts = self._chart_holder()
         self._lay_out()
         self._table.hide()
@@ -117,6 +119,7 @@ class MonitorTab(QWidget):
         self._history.add_event(kind, text_key, values)
         self._events.add_event(self._history.events[-1])
         self._events_count.setText(str(len(self._events.rows)))
+        self._fit_events()
         self._request_frame()
 
     def set_budget(self, vram_total_bytes: int | None) -> None:
@@ -235,9 +238,15 @@ class MonitorTab(QWidget):
             label.setText(look.text(f"ui.monitor.axis.{name}"))
         self._events_title.setText(look.text("ui.monitor.events"))
         self._events_count.setText(str(len(self._events.rows)))
+        self._fit_events()
         self._set_table_words()
         if self._can_be_seen():
             self._draw()
+
+    def _fit_events(self) -> None:
+        """Give the events the height of a few lines; more of them scroll, so that the charts keep theirs."""
+        rows = self._events.rows[:_EVENTS_IN_SIGHT]
+        self._events_area.setFixedHeight(sum(line.sizeHint().height() + EVENT_GAP for line in rows))
 
     def _set_table_words(self) -> None:
         key = "ui.monitor.show_table" if self._table.isHidden() else "ui.monitor.show_charts"
@@ -261,7 +270,7 @@ class MonitorTab(QWidget):
     def _lay_out(self) -> None:
         foot = row(self._events_title, self._events_count, None, self._table_button)
         body = column(
-            self._charts, self._table, rule(), foot, self._events, None, gap=6, margins=(14, 6, 12, 8)
+            self._charts, self._table, rule(), foot, self._events_area, None, gap=6, margins=(14, 6, 12, 8)
         )
         for widget in (self._charts, self._table):
             body.setStretchFactor(widget, _ALL_STRETCH)

@@ -129,7 +129,8 @@ class PlanTab(QWidget):
         self._show_findings()
         self._table_part.setVisible(bool(rows))
         count = sum(1 for line in rows if line.marked)
-        chip = look.text("ui.plan.table.differences", count=count) if count else None
+        key = "ui.plan.table.difference" if count == 1 else "ui.plan.table.differences"
+        chip = look.text(key, count=count) if count else None
         self._table_title.show_title(look.text("ui.plan.table.title"), chip)
         self.table.show_rows(rows)
         self._table_note.setVisible(view.is_loaded and not is_plan_of_load(view))
