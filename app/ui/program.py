@@ -27,6 +27,7 @@ from app.ui.keep_awake import KeepAwake, SleepInhibitor, system_inhibitor
 from app.ui.main_window import MainWindow
 from app.ui.model_view import BUSY_PHASES, ModelView
 from app.ui.parts import Parts
+from app.ui.qt_words import QtWords
 from app.ui.single_instance import Handover
 from app.ui.tasks import SerialTasks, Tasks
 from app.ui.theme.fonts import load_fonts
@@ -80,6 +81,7 @@ class Program(QObject):
         self._ports = ports
         self._is_closed = False
         load_fonts()
+        self._qt_words = QtWords(application)
         self._bridge = Bridge(self)
         self._tasks = Tasks(self._bridge)
         self._settings_tasks = SerialTasks(self._bridge, "settings")
@@ -224,6 +226,7 @@ class Program(QObject):
     @Slot()
     def _on_look_changed(self) -> None:
         look = self._looks.look
+        self._qt_words.set_language(look.texts.language)
         style = (look.colors, look.zoom, look.is_chinese)
         if style != self._styled:  # styling all widgets takes a while
             self._styled = style

@@ -48,6 +48,7 @@ class ModelWiring(QObject):
         tasks = self._parts.tasks
         tasks.run_in_background(partial(known_models, recent), self._on_models_found)
         tasks.run_in_background(default_model_path, self._on_default_found)
+        tasks.run_in_background(partial(_if_there, self._last_model()), self._on_last_found)
 
     def _connect_bar(self) -> None:
         bar, model = self._parts.window.model_bar, self._model
@@ -67,6 +68,7 @@ class ModelWiring(QObject):
         stage.report_requested.connect(self._on_report_requested)
         stage.first_run.file_requested.connect(self._on_file_requested)
         stage.first_run.default_requested.connect(self._on_default_requested)
+        stage.first_run.last_requested.connect(self._on_last_requested)
 
     def _connect_dock(self) -> None:
         dock, model = self._parts.window.dock, self._model
@@ -114,7 +116,7 @@ class ModelWiring(QObject):
         self._parts.desktop.choose_file(
             look.text("ui.file.title"),
             f"{look.text('ui.file.models')} (*.gguf)",
-            None if known is None else known.parent,
+            Path.home() if known is None else known.parent,
             self.open_path,
         )
 
@@ -124,6 +126,13 @@ class ModelWiring(QObject):
         if path is not None:
             self._loads_when_planned = True
             self._parts.window.chat_place.composer.setFocus()
+            self._model.pick(path)
+
+    @Slot()
+    def _on_last_requested(self) -> None:
+        path = self._last_model()
+        if path is not None:
+            self._loads_when_planned = True
             self._model.pick(path)
 
     @Slot(object)
@@ -143,12 +152,21 @@ class ModelWiring(QObject):
         stage = self._parts.window.chat_place.stage
         stage.first_run.show_default_model(path, None if path is None else SIZE_BYTES)
 
+    def _on_last_found(self, path: Path | None) -> None:
+        self._parts.window.chat_place.stage.first_run.show_last_model(path)
+
     def _last_model(self) -> Path | None:
         last = self._parts.preferences.settings.last_model
         return None if last is None else Path(last)
 
 
 _LOADS = frozenset({ModelPhase.LOADING, ModelPhase.WARMING})
+
+
+def _if_there(path: Path | None) -> Path | None:
+    return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113  # never raises
+
+
 _AWAKE_PHASES = frozenset(
     {ModelPhase.LOADING, ModelPhase.WARMING, ModelPhase.GENERATING, ModelPhase.STOPPING}
 )

@@ -105,6 +105,19 @@ def test_a_file_that_is_no_model_is_told_and_the_loaded_model_stays(
     assert ready.view.phase is ModelPhase.READY
 
 
+def test_the_last_model_is_offered_and_not_loaded_by_itself(driver: WindowDriver, model: Path) -> None:
+    driver.program.preferences.add_recent_model(model)
+    driver.show()
+    first_run = driver.program.window.chat_place.stage.first_run
+    driver.wait_for(first_run.last_button.isVisible)
+    assert first_run.last_button.text() == f"Load {model.stem} again"
+    assert first_run.default_button.property("kind") == "secondary"
+    assert driver.view.phase is ModelPhase.NONE
+    driver.click(first_run.last_button)
+    driver.wait_for_phase(ModelPhase.READY)
+    assert driver.view.path == model
+
+
 def test_enter_without_a_model_says_what_comes_first(driver: WindowDriver) -> None:
     driver.show()
     driver.write("Hello there")

@@ -24,19 +24,23 @@ class FirstRunView(QWidget):
     Signals:
         file_requested: the system's file dialog is wanted.
         default_requested: the demo model is to be picked and loaded.
+        last_requested: so is the model that was loaded last.
     """
 
     file_requested = Signal()
     default_requested = Signal()
+    last_requested = Signal()
 
     def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._looks = looks
         self._default: Path | None = None
         self._default_size: int | None = None
+        self._last: Path | None = None
         self._title = TextLabel("headline")
         self._lead = TextLabel("body", "soft", wrap=True)
         self.hardware = HardwareCard(looks)
+        self.last_button = Button(looks, "primary", "play", size="large")
         self.default_button = Button(looks, "primary", "play", size="large")
         self.file_button = Button(looks, "secondary", "folder")
         self._demo = _DemoWords()
@@ -44,6 +48,7 @@ class FirstRunView(QWidget):
         self._own_detail = TextLabel("caption", "faint", wrap=True)
         self._lay_out()
         self.default_button.clicked.connect(self.default_requested)
+        self.last_button.clicked.connect(self.last_requested)
         self.file_button.clicked.connect(self.file_requested)
         looks.changed.connect(self._apply_look)
         self._apply_look()
@@ -55,6 +60,11 @@ class FirstRunView(QWidget):
     def show_default_model(self, path: Path | None, size_bytes: int | None = None) -> None:
         """Offer the demo model; None = it is not installed."""
         self._default, self._default_size = path, size_bytes
+        self._apply_look()
+
+    def show_last_model(self, path: Path | None) -> None:
+        """Offer the model loaded last, before anything else; None = there is none any more."""
+        self._last = path
         self._apply_look()
 
     def _lay_out(self) -> None:
@@ -74,7 +84,7 @@ class FirstRunView(QWidget):
         line.addLayout(texts, 1)
         line.addWidget(self.file_button)
         zone.setLayout(line)
-        inner = column(self._title, self._lead, 8, gap=4)
+        inner = column(self._title, self._lead, 8, row(self.last_button, None), 8, gap=4)
         inner.addLayout(cards)
         inner.addSpacing(8)
         inner.addWidget(zone)
@@ -91,6 +101,10 @@ class FirstRunView(QWidget):
         self._demo.title.setText(look.text("ui.first_run.default_title"))
         self._demo.text.setText(look.text("ui.first_run.default_text"))
         self._demo.foot.setText(self._foot())
+        self.last_button.setVisible(self._last is not None)
+        if self._last is not None:
+            self.last_button.setText(look.text("ui.first_run.last_button", name=self._last.stem))
+        self.default_button.set_kind("primary" if self._last is None else "secondary")
         self.default_button.setText(look.text("ui.first_run.default_button"))
         self.default_button.setAccessibleDescription(self._demo.foot.text())
         self.default_button.setVisible(self._default is not None)

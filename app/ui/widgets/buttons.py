@@ -70,6 +70,14 @@ class Button(_EnterButton):
         self._icon_name = icon_name
         self._set_icon()
 
+    def set_kind(self, kind: str) -> None:
+        """Become another kind of button."""
+        if kind != self._kind:
+            self._kind = kind
+            self.setProperty("kind", kind)
+            self._set_icon()
+            restyle(self)
+
     def set_busy(self, text: str | None) -> None:
         """Show a spinner with `text` and take no clicks; with None be as before."""
         if text is None:
