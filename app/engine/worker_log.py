@@ -1,5 +1,6 @@
 """What an engine wrote to stderr: its last lines in memory, the first megabytes in a file."""
 
+import contextlib
 import os
 import tempfile
 import threading
@@ -59,9 +60,13 @@ class WorkerLog:
             self.add(line)
 
     def close(self) -> None:
-        """Close the file; the lines stay readable."""
+        """Close the file, and delete it when nothing is in it; the lines stay readable."""
         with self._lock:
             self._stop_writing()
+            if self.path is not None and not self._written_bytes:
+                with contextlib.suppress(OSError):
+                    self.path.unlink(missing_ok=True)
+                self.path = None
 
     def _open(self, folder: Path) -> None:
         descriptor, name = tempfile.mkstemp(prefix="engine-", suffix=".log", dir=folder)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from app.hardware.facts import GpuInfo, GpuSample, Sample
-from app.hardware.ports import GpuSource, HostSource
+from app.hardware.ports import GpuSource, HostSource, SourceError
 from app.hardware.probe import Probe
 
 INTERVAL_SECONDS: Final = 1.0
@@ -15,6 +15,9 @@ READ_TIMEOUT_SECONDS: Final = 0.5
 """Time limit of one reading; a healthy one takes 1 to 20 ms."""
 
 _STOP_TIMEOUT_SECONDS: Final = 5.0
+
+_NO_DRIVER: Final = "library-missing"
+"""A machine without NVIDIA cards: nothing is wrong with it."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -108,7 +111,9 @@ class TelemetrySampler:
         if outcome.is_timed_out:
             return {}
         if outcome.error is not None:
-            _log.warning("telemetry: no GPUs listed: %r", outcome.error)
+            reason = outcome.error.reason if isinstance(outcome.error, SourceError) else None
+            level = logging.INFO if reason == _NO_DRIVER else logging.WARNING
+            _log.log(level, "telemetry: no GPUs listed: %r", outcome.error)
         self._gpus = {gpu.index: self._gpu_reading(gpu) for gpu in outcome.value or ()}
         return self._gpus
 

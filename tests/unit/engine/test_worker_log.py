@@ -33,10 +33,17 @@ def test_old_logs_are_deleted(tmp_path: Path) -> None:
         old = tmp_path / f"engine-{number}.log"
         old.touch()
         os.utime(old, (number, number))
-    WorkerLog(tmp_path).close()
+    log = WorkerLog(tmp_path)
+    log.add("a line")
+    log.close()
     names = {log.name for log in tmp_path.iterdir()}
     assert len(names) == FILES_KEPT
     assert f"engine-{FILES_KEPT + 4}.log" in names
+
+
+def test_a_log_with_nothing_in_it_is_deleted_when_it_is_closed(tmp_path: Path) -> None:
+    WorkerLog(tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_logs_folder_there_is_still_a_log(data_home: Path) -> None:
