@@ -215,6 +215,6 @@ def test_a_map_without_layers_says_so(looks: LookSource, show: Show, qtbot: QtBo
 def test_the_words_follow_the_language(bar: MemoryBar, layer_map: LayerMap, looks: LookSource) -> None:
     bar.show_memory("GPU", 12 * GIB, GIB, None, 9 * GIB, "vram")
     looks.set_look(Look(DARK, Texts("zh_CN")))
-    assert "计划" in bar.accessibleDescription()
+    assert "方案" in bar.accessibleDescription()
     assert layer_map.accessibleName() == "层分布图"
     assert QColor(looks.look.colors.tier_vram).name().upper() in colors_in(picture(layer_map))

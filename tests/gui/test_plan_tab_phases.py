@@ -216,7 +216,7 @@ def test_the_language_changes_while_it_is_shown(tab: PlanTab, looks: LookSource)
     looks.set_look(replace(looks.look, texts=Texts("zh_CN")))
     words = words_on(tab)
     assert "2 处不同" in words
-    assert "比计划多 700 MB" in words
+    assert "比方案多 700 MB" in words
     assert "Findings" not in words
 
 
