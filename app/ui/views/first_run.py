@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.hardware.facts import HardwareFacts
@@ -16,6 +16,8 @@ from app.ui.widgets.layouts import card, column, row
 
 WIDTH_MOST: Final = 940
 CORNER: Final = 12
+NAME_WIDTH_MOST: Final = 360
+"""Of the last model's name on its button; a longer one is elided, and whole in the tool tip."""
 
 
 class FirstRunView(QWidget):
@@ -103,7 +105,10 @@ class FirstRunView(QWidget):
         self._demo.foot.setText(self._foot())
         self.last_button.setVisible(self._last is not None)
         if self._last is not None:
-            self.last_button.setText(look.text("ui.first_run.last_button", name=self._last.stem))
+            metrics, room = QFontMetrics(look.font("body")), round(NAME_WIDTH_MOST * max(1.0, look.zoom))
+            name = metrics.elidedText(self._last.stem, Qt.TextElideMode.ElideMiddle, room)
+            self.last_button.setText(look.text("ui.first_run.last_button", name=name))
+            self.last_button.setToolTip(str(self._last))
         self.default_button.set_kind("primary" if self._last is None else "secondary")
         self.default_button.setText(look.text("ui.first_run.default_button"))
         self.default_button.setAccessibleDescription(self._demo.foot.text())
