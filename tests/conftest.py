@@ -1,10 +1,14 @@
 """Fixtures every test may use: a private data folder, and the real parts `build_scripts/test.py` prepared."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from app.paths import HOME_VARIABLE
+
+# A run started in the background of a shell ignores Ctrl+C, and every program it starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / ".cache" / "test-assets"

@@ -42,14 +42,22 @@ def view(looks: LookSource, show: Callable[[QWidget], QWidget]) -> ChatView:
     view.resize(800, 700)
     show(view)
     draw(view, "warm")
+    clear(view)
+    return view
+
+
+def clear(view: ChatView) -> None:
     view.show_items(())
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    return view
 
 
 @pytest.mark.parametrize("name", ["ordered", "wide table", "lines"])
 def test_a_long_answer_is_drawn_in_short_turns(view: ChatView, name: str) -> None:
-    assert draw(view, TEXTS[name]) <= TURN_SECONDS * SLACK
+    longest = []
+    for _ in range(3):  # the least of three: other programs cost a turn its cache, never save it work
+        longest.append(draw(view, TEXTS[name]))
+        clear(view)
+    assert min(longest) <= TURN_SECONDS * SLACK
 
 
 def test_a_table_of_a_thousand_cells_is_scrolled_without_a_halt(view: ChatView) -> None:
