@@ -1,4 +1,4 @@
-"""When Python looks for garbage: never in the middle of an answer, and never through what stays anyway."""
+"""When Python looks for garbage: in the GUI thread alone, and never for long in the middle of an answer."""
 
 import gc
 from typing import Final
@@ -9,39 +9,51 @@ STANDS_AFTER_MS: Final = 1500
 """After the start, when the first look at machine and chats is over."""
 
 IDLE_INTERVAL_MS: Final = 60_000
-_NEVER: Final = 100_000
-"""Middle collections before Python starts a full one by itself: a full one stops the GUI thread for 16 to
-37 ms (measured with the window's half a million objects)."""
+YOUNG_INTERVAL_MS: Final = 250
+YOUNG_AT: Final = 2000
+"""New objects before a small collection is worth its fraction of a millisecond."""
 
 
 class Collecting(QObject):
-    """Sets what was made for the window aside, and does full collections only while nothing is under way.
+    """Looks for garbage from timers of the GUI thread, and from nowhere else.
 
-    The small collections, a fraction of a millisecond each, go on as ever. GUI thread.
+    Python by itself does it in whichever thread makes the next object. Widgets that only hold each other
+    would then end in that thread, and Qt crashes the program for it. A full collection stops the GUI thread
+    for 16 to 37 ms (measured with the window's half a million objects), so it waits until nothing is under
+    way; what was made for the window is set aside once. GUI thread.
+
+    Attributes:
+        was_enabled: Python collected by itself before; `close` gives that back.
     """
 
     def __init__(self, parent: QObject | None = None, *, idle_interval_ms: int = IDLE_INTERVAL_MS) -> None:
+        """Take over from Python at once."""
         super().__init__(parent)
         self._is_busy = False
-        self._before: tuple[int, int, int] | None = None
+        self._has_settled = False
+        self.was_enabled = gc.isenabled()
+        gc.disable()
         self._stands = QTimer(self, interval=STANDS_AFTER_MS, singleShot=True)
         self._stands.timeout.connect(self.settle)
+        self._young = QTimer(self, interval=YOUNG_INTERVAL_MS)
+        self._young.timeout.connect(self._on_young)
         self._idle = QTimer(self, interval=idle_interval_ms)
         self._idle.timeout.connect(self._on_idle)
 
     def start(self) -> None:
-        """Settle once the window stands."""
+        """Collect from now on, and settle once the window stands."""
         self._stands.start()
+        self._young.start()
 
     @Slot()
     def settle(self) -> None:
         """Take what there is now for good: it is not looked through again. Twice is harmless."""
-        if self._before is not None:
+        if self._has_settled:
             return
-        self._before = gc.get_threshold()
+        self._has_settled = True
         gc.collect()
         gc.freeze()
-        gc.set_threshold(*self._before[:2], _NEVER)
+        self._young.start()
         self._idle.start()
 
     def set_busy(self, *, is_busy: bool) -> None:
@@ -50,12 +62,18 @@ class Collecting(QObject):
 
     def close(self) -> None:
         """Leave all to Python again. Twice is harmless."""
-        self._stands.stop()
-        self._idle.stop()
-        if self._before is not None:
-            gc.set_threshold(*self._before)
+        for timer in (self._stands, self._young, self._idle):
+            timer.stop()
+        if self._has_settled:
             gc.unfreeze()
-            self._before = None
+            self._has_settled = False
+        if self.was_enabled:
+            gc.enable()
+
+    @Slot()
+    def _on_young(self) -> None:
+        if gc.get_count()[0] >= YOUNG_AT:
+            gc.collect(1)
 
     @Slot()
     def _on_idle(self) -> None:

@@ -80,6 +80,7 @@ class Program(QObject):
         self._application = application
         self._ports = ports
         self._is_closed = False
+        self._collecting = Collecting(self)
         load_fonts()
         self._qt_words = QtWords(application)
         self._bridge = Bridge(self)
@@ -101,7 +102,6 @@ class Program(QObject):
         self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
         self._machine_wiring = MachineWiring(self.parts, self.model)
         self._preferences_wiring = PreferencesWiring(self.parts)
-        self._collecting = Collecting(self)
         self.model.view_changed.connect(self._on_view_changed)
         self.window.close_requested.connect(self._on_close_requested)
 

@@ -1,5 +1,6 @@
 """What every test of the window gets: no screen needed, real fonts, a look, and no warning of Qt unheard."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -23,6 +24,14 @@ HARMLESS = (
     "This plugin does not support grabbing the keyboard",
 )
 """What the platform without a screen says on its own."""
+
+
+@pytest.fixture(autouse=True)
+def garbage_in_the_gui_thread() -> Iterator[None]:
+    """Collect after each test, here: another thread must never end a widget (`app/ui/collecting.py`)."""
+    gc.disable()
+    yield
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)

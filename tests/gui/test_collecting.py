@@ -1,7 +1,9 @@
 """Garbage is looked for while nothing is under way."""
 
 import gc
+import threading
 from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -49,11 +51,34 @@ def test_a_full_collection_waits_until_nothing_is_under_way(collecting: Collecti
     qtbot.waitUntil(lambda: full_collections() > before, timeout=2000)
 
 
+class Knot:
+    """Holds itself, and notes the thread it ends in."""
+
+    ended_in: ClassVar[list[threading.Thread]] = []
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        Knot.ended_in.append(threading.current_thread())
+
+
+def test_no_other_thread_ends_what_the_window_left_behind(collecting: Collecting, qtbot: QtBot) -> None:
+    collecting.start()
+    Knot.ended_in.clear()
+    Knot()
+    thread = threading.Thread(target=litter)
+    thread.start()
+    thread.join()
+    assert Knot.ended_in == []
+    qtbot.waitUntil(lambda: bool(Knot.ended_in), timeout=5000)
+    assert Knot.ended_in == [threading.main_thread()]
+
+
 def test_afterwards_all_is_as_it_was(collecting: Collecting) -> None:
-    before = gc.get_threshold()
     collecting.settle()
     collecting.settle()
     collecting.close()
     collecting.close()
-    assert gc.get_threshold() == before
+    assert gc.isenabled() is collecting.was_enabled
     assert gc.get_freeze_count() == 0
