@@ -142,6 +142,8 @@ class EngineOptions:
         Raises:
             OptionError: an unknown field, or a value out of bounds.
         """
+        if not isinstance(data, Mapping):
+            raise OptionError("options", data, "an object of options by name")
         known = {f.name for f in fields(cls)}
         for name in data:
             if name not in known:

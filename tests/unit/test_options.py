@@ -178,3 +178,9 @@ def test_changed_options_names_what_differs_with_both_values() -> None:
 
 def engine_options(**values: Any) -> EngineOptions:
     return EngineOptions(**values)
+
+
+@pytest.mark.parametrize("data", [[1], [True], "n_ctx", 3, None])
+def test_options_that_are_no_object_are_refused_by_name(data: Any) -> None:
+    with pytest.raises(OptionError):
+        EngineOptions.from_json(data)
