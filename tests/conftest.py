@@ -1,6 +1,8 @@
 """Fixtures every test may use: a private data folder, and the real parts `build_scripts/test.py` prepared."""
 
+import gc
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,22 @@ from app.paths import HOME_VARIABLE
 # A run started in the background of a shell ignores Ctrl+C, and every program it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Python collects in whichever thread makes the next object, and a widget must not end in another thread.
+gc.disable()
+
+GARBAGE_MAX = 20_000
+"""New objects after which a test is followed by a collection."""
+
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / ".cache" / "test-assets"
+
+
+@pytest.fixture(autouse=True)
+def garbage_in_the_main_thread() -> Iterator[None]:
+    """Collect here, since nobody else does."""
+    yield
+    if gc.get_count()[0] > GARBAGE_MAX:
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)

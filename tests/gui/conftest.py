@@ -27,9 +27,8 @@ HARMLESS = (
 
 
 @pytest.fixture(autouse=True)
-def garbage_in_the_gui_thread() -> Iterator[None]:
-    """Collect after each test, here: another thread must never end a widget (`app/ui/collecting.py`)."""
-    gc.disable()
+def no_garbage_left() -> Iterator[None]:
+    """Collect after each test: what one test leaves must not cost the next one's time."""
     yield
     gc.collect()
 
