@@ -23,7 +23,7 @@ from build_scripts.steps import (
     EXIT_USAGE,
     ROOT,
     Progress,
-    SetupError,
+    guarded,
     run_logged,
     speak_utf8,
 )
@@ -56,22 +56,15 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := [argument for argument in arguments if argument not in OPTIONS]:
         print(f"{unknown[0]}: run.py takes {', '.join(OPTIONS)}", file=sys.stderr)
         return EXIT_USAGE
-    progress = Progress()
-    try:
-        installed = set_up(progress)
-        if "--setup-only" in arguments:
-            progress.tell("ready")
-            return 0
-        return _start(progress, installed, may_build="--no-build" not in arguments)
-    except SetupError as reason:
-        print(reason, file=sys.stderr)
-        return reason.status
-    except OSError as reason:
-        print(say("cannot_write", path=reason.filename, detail=reason.strerror), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(say("interrupted"), file=sys.stderr)
-        return EXIT_INTERRUPTED
+    return guarded(lambda progress: _launch(progress, arguments))
+
+
+def _launch(progress: Progress, arguments: Sequence[str]) -> int:
+    installed = set_up(progress)
+    if "--setup-only" in arguments:
+        progress.tell("ready")
+        return 0
+    return _start(progress, installed, may_build="--no-build" not in arguments)
 
 
 def set_up(progress: Progress) -> Installed:

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -119,3 +119,19 @@ def speak_utf8() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
+
+
+def guarded(job: Callable[[Progress], int]) -> int:
+    """Run a setup and return its exit status; whatever goes wrong is one sentence on standard error."""
+    speak_utf8()
+    try:
+        return job(Progress())
+    except SetupError as reason:
+        print(reason, file=sys.stderr)
+        return reason.status
+    except OSError as reason:
+        print(say("cannot_write", path=reason.filename, detail=reason.strerror), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(say("interrupted"), file=sys.stderr)
+        return EXIT_INTERRUPTED

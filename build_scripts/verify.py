@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +16,13 @@ from build_scripts.environment import ensure_environment, venv_python
 from build_scripts.launch import ensure_system_packages
 from build_scripts.steps import (
     CACHE,
-    EXIT_INTERRUPTED,
     EXIT_USAGE,
     ROOT,
     Progress,
     SetupError,
+    guarded,
     require_space,
     run_logged,
-    speak_utf8,
 )
 from build_scripts.words import say
 
@@ -54,12 +53,12 @@ ASSET_SOURCES: Final = (
 
 def main(pytest_arguments: Sequence[str]) -> int:
     """Prepare, check, test; return the exit status of what failed first."""
-    return _guarded(lambda progress: _verify(progress, pytest_arguments))
+    return guarded(lambda progress: _verify(progress, pytest_arguments))
 
 
 def check_main() -> int:
     """Run the checks without the tests and what they need."""
-    return _guarded(_check_only)
+    return guarded(_check_only)
 
 
 def _verify(progress: Progress, pytest_arguments: Sequence[str]) -> int:
@@ -91,21 +90,6 @@ def run_checks(progress: Progress) -> None:
         progress.tell("check", name=name)
         if _python(*arguments):
             raise SetupError(say("check_failed", name=name))
-
-
-def _guarded(job: Callable[[Progress], int]) -> int:
-    speak_utf8()
-    try:
-        return job(Progress())
-    except SetupError as reason:
-        print(reason, file=sys.stderr)
-        return reason.status
-    except OSError as reason:
-        print(say("cannot_write", path=reason.filename, detail=reason.strerror), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(say("interrupted"), file=sys.stderr)
-        return EXIT_INTERRUPTED
 
 
 def _python(*arguments: str) -> int:
