@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.engine.environment import engine_environment
-from app.engine.process import ChildStreams, end_child, start_child
+from app.processes.children import ChildStreams, end_child, start_child
+from app.processes.environment import engine_environment
 
 START_SECONDS = 30.0
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from app import paths
-from app.engine.activity import Activity
-from app.engine.environment import engine_environment
 from app.engine.plain_text import plain_event
-from app.engine.process import ChildStreams, start_child
 from app.engine.protocol import Command, Event, ProtocolError, decode, encode
 from app.engine.spec import EngineSpec
 from app.engine.worker_log import WorkerLog
+from app.processes.activity import Activity
+from app.processes.children import ChildStreams, start_child
+from app.processes.environment import engine_environment
 
 LINE_LIMIT_BYTES: Final = 16 * 1024**2
 _LOG_WAIT_SECONDS: Final = 1.0

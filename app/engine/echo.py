@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from app.engine.backend import Emit, EngineGoneError, IsCancelled
-from app.engine.environment import engine_environment
 from app.engine.log_reader import explain_exit
-from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
 from app.engine.protocol import (
     Checked,
     CheckModel,
@@ -30,6 +28,8 @@ from app.engine.protocol import (
 )
 from app.findings import FindingCode, FindingError, error
 from app.options import KvOverrideValue, SamplingOptions
+from app.processes.children import ChildProcess, ChildStreams, end_child, start_child
+from app.processes.environment import engine_environment
 
 _STEP_SECONDS: Final = 0.02
 _CHUNK: Final = re.compile(r"\s*\S+|\s+$")

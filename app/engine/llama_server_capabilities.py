@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from app.engine.environment import engine_environment
 from app.engine.log_reader import explain_exit
 from app.engine.plain_text import plain
-from app.engine.process import ChildStreams, start_child
 from app.engine.protocol import DeviceInfo
 from app.files import is_regular, storage_finding
 from app.findings import FindingCode, FindingError, error
+from app.processes.children import ChildStreams, start_child
+from app.processes.environment import engine_environment
 
 ASK_SECONDS: Final = 30.0
 """Limit for one question. Drivers wake up meanwhile: Vulkan takes seconds on a cold machine."""

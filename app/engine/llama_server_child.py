@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from app.engine.environment import engine_environment
 from app.engine.llama_server_http import HOST, ServerAddress
 from app.engine.llama_server_key import KeyFile
-from app.engine.process import ChildStreams, end_child, start_child
 from app.findings import FindingCode, FindingError, error
+from app.processes.children import ChildStreams, end_child, start_child
+from app.processes.environment import engine_environment
 
 _ENDING: Final = "cleaning up before exit"
 """What a server logs once it was told to end: then it may take 30 s to give up its connections (b10434)."""

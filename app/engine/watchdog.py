@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from app.engine.activity import Activity, was_busy
+from app.processes.activity import Activity, was_busy
 
 _LOOKS_PER_LIMIT: Final = 4
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, Final
 
 from app.engine.backend import Backend, EngineGoneError
-from app.engine.process import kill_own_group
 from app.engine.protocol import (
     Cancel,
     CheckModel,
@@ -26,6 +25,7 @@ from app.engine.protocol import (
 from app.engine.spec import BackendKind
 from app.findings import Finding, FindingCode, FindingError, error
 from app.options import OptionError
+from app.processes.children import kill_own_group
 
 EXIT_OK = 0
 EXIT_FAILED = 1

@@ -13,9 +13,7 @@ from pathlib import Path
 import gguf
 import pytest
 
-from app.engine.environment import engine_environment
 from app.engine.llama_server import LlamaServerBackend
-from app.engine.process import ChildStreams, end_child, start_child
 from app.engine.protocol import (
     ChatMessage,
     Event,
@@ -29,6 +27,8 @@ from app.engine.protocol import (
 from app.findings import FindingCode, FindingError
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
 from app.paths import resource_path
+from app.processes.children import ChildStreams, end_child, start_child
+from app.processes.environment import engine_environment
 
 pytestmark = [
     pytest.mark.engine,

@@ -3,8 +3,8 @@
 import threading
 import time
 
-from app.engine.activity import Activity
 from app.engine.watchdog import Watchdog
+from app.processes.activity import Activity
 
 IDLE = Activity(1.0, 0)
 WAIT_SECONDS = 10.0

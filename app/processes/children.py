@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from app.engine.activity import Activity, ProcessStat, descendants, group_activity, still_runs
-from app.engine.windows_job import Job
+from app.processes.activity import Activity, ProcessStat, descendants, group_activity, still_runs
+from app.processes.windows_job import Job
 
 Stream = int | IO[bytes] | None
 

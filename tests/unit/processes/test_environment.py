@@ -1,6 +1,6 @@
 """What engine processes inherit, and what not."""
 
-from app.engine.environment import engine_environment
+from app.processes.environment import engine_environment
 
 
 def test_options_proxies_and_python_switches_are_not_inherited() -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Any, Final
 
-from app.engine.activity import Activity
+from app.processes.activity import Activity
 
 _LIMIT_KILL_ON_JOB_CLOSE: Final = 0x2000
 _BASIC_AND_IO_ACCOUNTING: Final = 8

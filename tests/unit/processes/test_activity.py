@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.activity import Activity, descendants, group_activity, parse_stat, still_runs, was_busy
-from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
+from app.processes.activity import Activity, descendants, group_activity, parse_stat, still_runs, was_busy
+from app.processes.children import ChildProcess, ChildStreams, end_child, start_child
 
 STAT = (
     "4242 (a) name (x)) S 17 4200 4200 0 -1 4194560 800 0 9 0 350 50 0 0 20 0 4 0 123456 1000 200 "

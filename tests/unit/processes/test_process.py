@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.engine.process import ChildProcess, ChildStreams, end_child, start_child
-from app.engine.windows_job import (
+from app.processes.children import ChildProcess, ChildStreams, end_child, start_child
+from app.processes.windows_job import (
     AccountingInformation,
     BasicLimitInformation,
     ExtendedLimitInformation,
@@ -145,7 +145,7 @@ def test_a_missing_program_is_an_os_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="parent-death signal")
 def test_a_child_dies_with_its_parent_however_that_dies(tmp_path: Path) -> None:
     parent_code = (
-        "import os, sys, time; from app.engine.process import *; import subprocess; "
+        "import os, sys, time; from app.processes.children import *; import subprocess; "
         "null = subprocess.DEVNULL; "
         f"child = start_child([sys.executable, '-c', {SLEEP!r}], env=os.environ, "
         "streams=ChildStreams(null, null, null), die_with_parent=True); "
