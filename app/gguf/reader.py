@@ -6,9 +6,9 @@ vocabulary) are never needed here and cost seconds and hundreds of megabytes in 
 
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from app.files import open_regular
 from app.findings import FindingError
@@ -16,7 +16,15 @@ from app.gguf.cursor import ByteCursor, GgufError
 from app.gguf.facts import TensorInfo
 from app.gguf.quants import tensor_bytes, type_name
 
-__all__ = ["GgufError", "GgufHeader", "MetadataValue", "SkippedValue", "read_header"]
+__all__ = [
+    "GgufError",
+    "GgufHeader",
+    "MetadataValue",
+    "SkippedValue",
+    "parse_header",
+    "read_header",
+    "value_type_name",
+]
 
 MAGIC: Final = b"GGUF"
 DEFAULT_ALIGNMENT: Final = 32
@@ -92,6 +100,7 @@ class GgufHeader:
     Attributes:
         keys: By full name. Of a key that comes twice the first value counts.
         duplicate_keys: Names that came more than once; engines refuse such a file.
+        key_types: How each value is stored: `u32`, `f32`, `str`, `arr`, ...
         tensors: In file order.
         data_offset: Where the data section starts, bytes from the start of the file.
         file_size: Bytes on disk.
@@ -105,6 +114,7 @@ class GgufHeader:
     alignment: int
     data_offset: int
     file_size: int
+    key_types: dict[str, str] = field(default_factory=dict)
 
 
 def read_header(path: Path, shard: int = 0) -> GgufHeader:
@@ -128,6 +138,15 @@ def read_header(path: Path, shard: int = 0) -> GgufHeader:
         raise GgufError("unreadable", detail=str(reason.strerror or reason)) from reason
 
 
+def parse_header(path: Path, file: BinaryIO, size_bytes: int) -> GgufHeader:
+    """Read a header from an open stream, as if it began a file at `path` of `size_bytes`.
+
+    Raises:
+        GgufError: as `read_header` does.
+    """
+    return _HeaderReader(path, ByteCursor(file, size_bytes), size_bytes).read(0)
+
+
 class _HeaderReader:
     """Reads one header from front to back."""
 
@@ -138,6 +157,8 @@ class _HeaderReader:
         self._value_bytes = 0
         self._name_bytes = 0
         self._strings = 0
+        self._key = ""
+        self._key_types: dict[str, str] = {}
 
     def read(self, shard: int) -> GgufHeader:
         version = self._version()
@@ -146,7 +167,10 @@ class _HeaderReader:
         alignment = _alignment(keys)
         tensors = tuple(self._tensor(shard) for _ in range(tensor_count))
         data_offset = -(-self._cursor.offset // alignment) * alignment
-        return GgufHeader(self._path, version, keys, duplicates, tensors, alignment, data_offset, self._size)
+        types, path, size = self._key_types, self._path, self._size
+        return GgufHeader(
+            path, version, keys, duplicates, tensors, alignment, data_offset, size, key_types=types
+        )
 
     def _version(self) -> int:
         magic = self._cursor.take(min(4, self._size))
@@ -171,12 +195,14 @@ class _HeaderReader:
         keys: dict[str, MetadataValue] = {}
         duplicates = []
         for _ in range(count):
-            name = self._name()
-            value = self._value(self._integer(_U32))
+            self._key = name = self._name()
+            type_id = self._integer(_U32)
+            value = self._value(type_id)
             if name in keys:
                 duplicates.append(name)
             else:
                 keys[name] = value
+                self._key_types[name] = value_type_name(type_id)
         return keys, tuple(dict.fromkeys(duplicates))
 
     def _value(self, type_id: int) -> MetadataValue:
@@ -243,7 +269,7 @@ class _HeaderReader:
 
     def _layout(self, type_id: int) -> struct.Struct:
         if type_id not in _SCALARS:
-            raise GgufError("value-type", type=type_id, offset=self._cursor.offset)
+            raise GgufError("value-type", type=type_id, offset=self._cursor.offset, key=self._key[:200])
         return _SCALARS[type_id][1]
 
     def _integer(self, layout: struct.Struct) -> int:
@@ -254,6 +280,13 @@ class _HeaderReader:
             return False
         self._value_bytes += size_bytes
         return True
+
+
+def value_type_name(type_id: int) -> str:
+    """Return the short name of a type of values; `type-16` for one that does not exist."""
+    if type_id in _SCALARS:
+        return _SCALARS[type_id][0]
+    return {_STRING: "str", _ARRAY: "arr"}.get(type_id, f"type-{type_id}")
 
 
 def _alignment(keys: dict[str, MetadataValue]) -> int:
