@@ -49,6 +49,7 @@ class FindingCode(StrEnum):
     METADATA_INVALID = "metadata-invalid"
     TENSOR_INVALID = "tensor-invalid"
     QUANTIZATION_UNKNOWN = "quantization-unknown"
+    ROUTER_QUANTIZED = "router-quantized"
     TOKENIZER_MISSING = "tokenizer-missing"
     CHAT_TEMPLATE_MISSING = "chat-template-missing"
     FOLDER_AMBIGUOUS = "folder-ambiguous"

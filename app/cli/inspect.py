@@ -10,6 +10,7 @@ from app.cli.context import EXIT_OK, CliContext
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text
 from app.findings import Finding
+from app.gguf.anatomy import Anatomy, anatomy_of
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile
 from app.texts import Texts
@@ -68,6 +69,7 @@ def _to_json(answer: _Answer) -> dict[str, Any]:
         "size_bytes": facts.size_bytes,
         "tensor_count": facts.tensor_count,
         "parameter_count": facts.parameter_count,
+        **_anatomy_json(anatomy_of(facts)),
         "block_count": facts.block_count,
         "trunk_layers": facts.trunk_layers,
         "mtp_layers": facts.mtp_layers,
@@ -96,6 +98,19 @@ def _to_json(answer: _Answer) -> dict[str, Any]:
         "loadable": answer.inspected.loadable,
         "engine_accepts": answer.engine_accepts,
         "findings": [finding.to_json() for finding in answer.findings],
+    }
+
+
+def _anatomy_json(anatomy: Anatomy) -> dict[str, Any]:
+    size = anatomy.expert_bytes_range
+    return {
+        "active_parameter_count": anatomy.active_parameter_count,
+        "bytes_per_token": anatomy.bytes_per_token,
+        "expert_bytes": None if size is None else {"min": size[0], "max": size[1]},
+        "tensor_types": {
+            kind.value: {share.type_name: share.size_bytes for share in shares}
+            for kind, shares in anatomy.types_by_class.items()
+        },
     }
 
 
@@ -141,6 +156,11 @@ def _model_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]:
                 "cli.inspect.expert_bytes", routed=facts.routed_expert_bytes, shared=facts.shared_expert_bytes
             ),
         )
+    anatomy = anatomy_of(facts)
+    if anatomy.active_parameter_count and anatomy.bytes_per_token:
+        active, size = anatomy.active_parameter_count, anatomy.bytes_per_token
+        per_token = texts.text("cli.inspect.per_token", parameters=active, size_bytes=size)
+        yield "cli.inspect.label.per_token", per_token
     yield "cli.inspect.label.context", texts.text("cli.inspect.context", tokens=facts.context_length)
     yield "cli.inspect.label.attention", texts.text(f"word.{facts.attention.kind.value}")
     yield "cli.inspect.label.template", _yes_or_no(facts.has_chat_template, texts)

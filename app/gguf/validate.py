@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from app.findings import Finding, FindingCode, error, note, warning
+from app.gguf.anatomy import router_findings
 from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.metadata import LARGEST_COUNT, Metadata
@@ -51,6 +52,7 @@ def validate(headers: Sequence[GgufHeader], facts: ModelFacts) -> tuple[Finding,
         findings += _block_findings(facts, metadata, has_whole_table=has_whole_table)
         findings += _count_findings(facts, metadata)
         findings += expert_findings(facts, metadata, has_whole_table=has_whole_table)
+        findings += router_findings(facts)
         findings += _tokenizer_findings(facts, metadata)
     return tuple(findings)
 
