@@ -42,6 +42,17 @@ class ByteCursor:
         """Bytes from the start of the file."""
         return self._start + self._at
 
+    def is_at_end(self) -> bool:
+        """Return whether nothing comes any more."""
+        return self.offset >= self._size_bytes
+
+    def seek(self, offset: int) -> None:
+        """Go to `offset` bytes from the start of the file, forward or back."""
+        if self._start <= offset <= self._start + len(self._window):
+            self._at = offset - self._start
+        else:
+            self._start, self._at, self._window = offset, 0, b""
+
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes.
 

@@ -14,7 +14,9 @@ from app.files import open_regular
 from app.findings import FindingError
 from app.gguf.cursor import ByteCursor, GgufError
 from app.gguf.facts import TensorInfo
+from app.gguf.key_types import U32_ID, OverwrittenType, is_count, is_name_next
 from app.gguf.quants import tensor_bytes, type_name
+from app.gguf.value_types import ARRAY, SCALARS, STRING, value_type_name
 
 __all__ = [
     "GgufError",
@@ -49,26 +51,13 @@ MAX_KEPT_BYTES: Final = 8 * 1024**2
 
 MAX_KEPT_NUMBERS: Final = 1024
 MAX_KEPT_STRINGS: Final = 64
+MAX_DOUBTS: Final = 64
+"""Counts that are no `u32`, and so may be read twice in search of an overwritten type."""
 
-_SCALARS: Final = {
-    0: ("u8", struct.Struct("<B")),
-    1: ("i8", struct.Struct("<b")),
-    2: ("u16", struct.Struct("<H")),
-    3: ("i16", struct.Struct("<h")),
-    4: ("u32", struct.Struct("<I")),
-    5: ("i32", struct.Struct("<i")),
-    6: ("f32", struct.Struct("<f")),
-    7: ("bool", struct.Struct("<?")),
-    10: ("u64", struct.Struct("<Q")),
-    11: ("i64", struct.Struct("<q")),
-    12: ("f64", struct.Struct("<d")),
-}
 _NUMBER_BYTES: Final = 40
 _TEXT_BYTES: Final = 64
 """What one number or one empty text takes in memory, about."""
 
-_STRING: Final = 8
-_ARRAY: Final = 9
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
 _COUNTS = struct.Struct("<QQ")
@@ -84,10 +73,12 @@ class SkippedValue:
 
     Attributes:
         type_name: Of the elements, e.g. `str`, `i32`; `text` for one long string.
+        offset_bytes: Of the first element, from the start of the file.
     """
 
     type_name: str
     length: int
+    offset_bytes: int | None = field(default=None, compare=False)
 
 
 MetadataValue = _Scalar | tuple[_Scalar, ...] | SkippedValue
@@ -101,6 +92,7 @@ class GgufHeader:
         keys: By full name. Of a key that comes twice the first value counts.
         duplicate_keys: Names that came more than once; engines refuse such a file.
         key_types: How each value is stored: `u32`, `f32`, `str`, `arr`, ...
+        overwritten_types: Counts whose type is not theirs; `keys` holds them as they were meant.
         tensors: In file order.
         data_offset: Where the data section starts, bytes from the start of the file.
         file_size: Bytes on disk.
@@ -115,6 +107,7 @@ class GgufHeader:
     data_offset: int
     file_size: int
     key_types: dict[str, str] = field(default_factory=dict)
+    overwritten_types: tuple[OverwrittenType, ...] = ()
 
 
 def read_header(path: Path, shard: int = 0) -> GgufHeader:
@@ -159,6 +152,8 @@ class _HeaderReader:
         self._strings = 0
         self._key = ""
         self._key_types: dict[str, str] = {}
+        self._overwritten: list[OverwrittenType] = []
+        self._doubts = 0
 
     def read(self, shard: int) -> GgufHeader:
         version = self._version()
@@ -167,9 +162,10 @@ class _HeaderReader:
         alignment = _alignment(keys)
         tensors = tuple(self._tensor(shard) for _ in range(tensor_count))
         data_offset = -(-self._cursor.offset // alignment) * alignment
-        types, path, size = self._key_types, self._path, self._size
         return GgufHeader(
-            path, version, keys, duplicates, tensors, alignment, data_offset, size, key_types=types
+            *(self._path, version, keys, duplicates, tensors, alignment, data_offset, self._size),
+            key_types=self._key_types,
+            overwritten_types=tuple(self._overwritten),
         )
 
     def _version(self) -> int:
@@ -197,7 +193,8 @@ class _HeaderReader:
         for _ in range(count):
             self._key = name = self._name()
             type_id = self._integer(_U32)
-            value = self._value(type_id)
+            is_doubtful = type_id != U32_ID and is_count(name)
+            value = self._count(type_id) if is_doubtful else self._value(type_id)
             if name in keys:
                 duplicates.append(name)
             else:
@@ -206,34 +203,58 @@ class _HeaderReader:
         return keys, tuple(dict.fromkeys(duplicates))
 
     def _value(self, type_id: int) -> MetadataValue:
-        if type_id == _STRING:
+        if type_id == STRING:
             return self._text()
-        if type_id == _ARRAY:
+        if type_id == ARRAY:
             return self._array()
         return self._cursor.unpack(self._layout(type_id))[0]
+
+    def _count(self, type_id: int) -> MetadataValue:
+        """Return a count by its type, or as `u32` when only that leads to the next name."""
+        start = self._cursor.offset
+        self._doubts += 1
+        try:
+            value = self._value(type_id)
+            reason = None
+            if self._doubts > MAX_DOUBTS or is_name_next(self._cursor):
+                return value
+        except GgufError as failure:
+            value, reason = 0, failure
+        end = self._cursor.offset
+        self._cursor.seek(start)
+        meant = self._integer(_U32)
+        if is_name_next(self._cursor):
+            self._overwritten.append(OverwrittenType(self._key, type_id, start - _U32.size, meant))
+            return meant
+        self._cursor.seek(end)
+        if reason is not None:
+            raise reason
+        return value
 
     def _array(self) -> MetadataValue:
         type_id, length = (int(number) for number in self._cursor.unpack(_ARRAY_HEAD))
         self._check_length(length, MAX_ELEMENTS)
-        if type_id == _ARRAY:
+        if type_id == ARRAY:
             raise GgufError("nested-array", offset=self._cursor.offset)
-        if type_id == _STRING:
+        if type_id == STRING:
             return self._strings_of(length)
         layout = self._layout(type_id)
         if length <= MAX_KEPT_NUMBERS and self._may_keep(length * _NUMBER_BYTES):
             return self._cursor.unpack(struct.Struct(f"<{length}{layout.format[-1]}"))
+        start = self._cursor.offset
         self._cursor.skip(length * layout.size)
-        return SkippedValue(_SCALARS[type_id][0], length)
+        return SkippedValue(SCALARS[type_id][0], length, start)
 
     def _strings_of(self, length: int) -> MetadataValue:
         self._strings += length
         self._check_length(self._strings, MAX_STRINGS)
+        start = self._cursor.offset
         if length <= MAX_KEPT_STRINGS and self._may_keep(length * _TEXT_BYTES):
             texts = tuple(self._text() for _ in range(length))
             kept = tuple(text for text in texts if isinstance(text, str))
-            return kept if len(kept) == length else SkippedValue("str", length)
+            return kept if len(kept) == length else SkippedValue("str", length, start)
         self._cursor.skip_strings(length)
-        return SkippedValue("str", length)
+        return SkippedValue("str", length, start)
 
     def _text(self) -> str | SkippedValue:
         length = self._length()
@@ -268,9 +289,9 @@ class _HeaderReader:
             raise GgufError("bad-length", length=length, offset=self._cursor.offset)
 
     def _layout(self, type_id: int) -> struct.Struct:
-        if type_id not in _SCALARS:
+        if type_id not in SCALARS:
             raise GgufError("value-type", type=type_id, offset=self._cursor.offset, key=self._key[:200])
-        return _SCALARS[type_id][1]
+        return SCALARS[type_id][1]
 
     def _integer(self, layout: struct.Struct) -> int:
         return int(self._cursor.unpack(layout)[0])
@@ -280,13 +301,6 @@ class _HeaderReader:
             return False
         self._value_bytes += size_bytes
         return True
-
-
-def value_type_name(type_id: int) -> str:
-    """Return the short name of a type of values; `type-16` for one that does not exist."""
-    if type_id in _SCALARS:
-        return _SCALARS[type_id][0]
-    return {_STRING: "str", _ARRAY: "arr"}.get(type_id, f"type-{type_id}")
 
 
 def _alignment(keys: dict[str, MetadataValue]) -> int:
