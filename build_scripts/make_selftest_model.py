@@ -8,7 +8,7 @@ one byte, as in real models. Run from the checkout: `python build_scripts/make_s
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,11 +119,11 @@ def _metadata(tokens: Sequence[str]) -> list[KeyValue]:
 def _tokens() -> list[str]:
     """Return the vocabulary: specials, the 256 bytes, merged pairs, the pieces longer than a byte."""
     merged = [merge.replace(" ", "") for merge in MERGES]
-    pieces = [_spelling(piece) for piece in PIECES if len(piece) > 1]
-    return [*SPECIALS, *(_spelling(bytes([b])) for b in range(256)), *merged, *pieces]
+    pieces = [spelling(piece) for piece in PIECES if len(piece) > 1]
+    return [*SPECIALS, *(spelling(bytes([b])) for b in range(256)), *merged, *pieces]
 
 
-def _spelling(piece: bytes) -> str:
+def spelling(piece: bytes) -> str:
     """Return bytes as GPT-2 vocabularies spell them: printable Latin-1 as itself, the rest from U+0100 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [b for b in range(256) if b not in printable]
@@ -137,7 +137,7 @@ def _outer_tensors(tokens: Sequence[str], random: FixedRandom) -> list[TensorDat
     output = np.zeros((len(tokens), WIDTH))
     output[:, NOISE:] = 0.3 * random.normal(len(tokens), WIDTH - NOISE)
     output[:, CONSTANT] = -4.0
-    numbers = [tokens.index(_spelling(piece)) for piece in PIECES]
+    numbers = [tokens.index(spelling(piece)) for piece in PIECES]
     embedding[:, CURRENT + len(PIECES) - 1] = 4.0  # anything else counts as the end of the phrase
     for place, number in enumerate(numbers):
         embedding[number, CURRENT:NEXT] = 0.0
@@ -209,13 +209,16 @@ def _plain(name: str, values: Matrix, kind: tuple[int, int]) -> TensorData:
 
 
 def _quantized(name: str, values: Matrix) -> TensorData:
-    """Return the values as Q8_0: per 32 elements one half-precision scale and 32 signed bytes."""
+    return _tensor(name, values, Q8_0, q8_0(values))
+
+
+def q8_0(values: NDArray[np.floating[Any]]) -> bytes:
+    """Return values as Q8_0: per 32 elements one half-precision scale and 32 signed bytes."""
     blocks = values.astype(np.float32).reshape(-1, 32)
     scales = (np.abs(blocks).max(axis=1, keepdims=True) / np.float32(127)).astype("<f2")
     divisors = np.where(scales == 0, np.float32(1), scales.astype(np.float32))
     numbers = np.rint(blocks / divisors).clip(-127, 127).astype(np.int8)
-    packed = np.concatenate([scales.view(np.uint8), numbers.view(np.uint8)], axis=1)
-    return _tensor(name, values, Q8_0, packed.tobytes())
+    return np.concatenate([scales.view(np.uint8), numbers.view(np.uint8)], axis=1).tobytes()
 
 
 def _tensor(name: str, values: Matrix, type_id: int, content: bytes) -> TensorData:
