@@ -53,6 +53,12 @@ class FindingCode(StrEnum):
     TOKENIZER_MISSING = "tokenizer-missing"
     CHAT_TEMPLATE_MISSING = "chat-template-missing"
     FOLDER_AMBIGUOUS = "folder-ambiguous"
+    OVERRIDE_IN_FORCE = "override-in-force"
+    OVERRIDE_OFF = "override-off"
+    REPAIR_VALUE_NEEDED = "repair-value-needed"
+    REPAIR_IMPOSSIBLE = "repair-impossible"
+    REPAIR_TARGET_EXISTS = "repair-target-exists"
+    REPAIR_NOT_VERIFIED = "repair-not-verified"
 
     # the machine (app/hardware)
     NVIDIA_DRIVER_MISSING = "nvidia-driver-missing"

@@ -7,7 +7,7 @@ from app.findings import Finding, FindingCode, error, warning
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import ModelFacts, TensorInfo
 from app.gguf.metadata import Metadata
-from app.gguf.repair import MAX_EXPERTS
+from app.gguf.right_values import MAX_EXPERTS
 from app.gguf.tensor_classes import split_block
 
 _ROUTER: Final = "ffn_gate_inp.weight"

@@ -11,8 +11,9 @@ from app.gguf.describe import describe
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.folder import models_in
 from app.gguf.lookalikes import looks_like
+from app.gguf.override_findings import with_overrides
 from app.gguf.reader import GgufError, GgufHeader, read_header
-from app.gguf.repair import overrides_for
+from app.gguf.right_values import NO_CHOICE, RepairChoice, RightValue, overrides_of, right_values, with_values
 from app.gguf.shards import ShardSet, find_shards, shard_findings
 from app.gguf.validate import validate
 
@@ -24,10 +25,16 @@ class InspectedFile:
     Attributes:
         facts: Of the whole model, all its parts; `path` is what the engine must be given.
         findings: In the order found.
+        headers: Of the readable parts in order; empty where none could be read.
+        right_values: What the header should say instead (`repair.py`); `facts` hold what is given at load.
+        choice: What the person decided for this file.
     """
 
     facts: ModelFacts
     findings: tuple[Finding, ...]
+    headers: tuple[GgufHeader, ...] = ()
+    right_values: tuple[RightValue, ...] = ()
+    choice: RepairChoice = NO_CHOICE
 
     @property
     def loadable(self) -> bool:
@@ -47,7 +54,7 @@ def findings_for_chat(inspected: InspectedFile) -> tuple[Finding, ...]:
     )
 
 
-def inspect_path(path: Path) -> InspectedFile:
+def inspect_path(path: Path, choice: RepairChoice = NO_CHOICE) -> InspectedFile:
     """Return what is at `path`: a model, any part of a split one, a folder with one model, or any other file.
 
     Never raises; what cannot be read becomes a finding (`PATH_MISSING`, `ACCESS_DENIED`, `NOT_GGUF`, ...),
@@ -60,7 +67,7 @@ def inspect_path(path: Path) -> InspectedFile:
             if len(models) != 1:
                 return _folder_refused(path, models)
             path = models[0]
-        return _inspect_file(path)
+        return _inspect_file(path, choice)
     except FindingError as reason:
         return _without_header(path, FileKind.NOT_GGUF, reason.finding)
     except OSError as reason:
@@ -69,7 +76,7 @@ def inspect_path(path: Path) -> InspectedFile:
         return _without_header(path, FileKind.UNKNOWN, error(FindingCode.PATH_MISSING, path=repr(str(path))))
 
 
-def _inspect_file(path: Path) -> InspectedFile:
+def _inspect_file(path: Path, choice: RepairChoice) -> InspectedFile:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         finding = error(FindingCode.NOT_A_FILE, path=str(path), kind=PathKind.OTHER.value)
@@ -84,10 +91,10 @@ def _inspect_file(path: Path) -> InspectedFile:
         is_closed = finding.code is FindingCode.ACCESS_DENIED
         kind = FileKind.UNKNOWN if is_gguf or is_closed else FileKind.NOT_GGUF
         return _without_header(path, kind, finding)
-    return _inspect_shards(opened, find_shards(opened))
+    return _inspect_shards(opened, find_shards(opened), choice)
 
 
-def _inspect_shards(opened: GgufHeader, shards: ShardSet) -> InspectedFile:
+def _inspect_shards(opened: GgufHeader, shards: ShardSet, choice: RepairChoice) -> InspectedFile:
     headers, findings = [], []
     for index, file in enumerate(shards.files):
         try:
@@ -96,11 +103,17 @@ def _inspect_shards(opened: GgufHeader, shards: ShardSet) -> InspectedFile:
         except GgufError as reason:
             findings.append(_finding_of(file, reason))
     headers = headers or [opened]
-    facts = describe(headers, shards.files or (opened.path,))
-    facts = replace(facts, kv_overrides=overrides_for(facts))
+    files = shards.files or (opened.path,)
+    facts = describe(headers, files)
+    rights = right_values(headers, facts, choice)
+    overrides = overrides_of(rights, choice)
     findings += shard_findings(shards, headers)
-    findings += validate(headers, facts)
-    return InspectedFile(facts, tuple(findings))
+    findings += with_overrides(validate(headers, facts), headers[0], rights, choice)
+    if overrides:
+        in_force = describe([with_values(headers[0], overrides), *headers[1:]], files)
+        key = facts.expert_count_key  # what the file itself says
+        facts = replace(in_force, kv_overrides=overrides, expert_count_key=key)
+    return InspectedFile(facts, tuple(findings), tuple(headers), rights, choice)
 
 
 def _finding_of(path: Path, reason: GgufError) -> Finding:

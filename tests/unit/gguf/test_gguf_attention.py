@@ -144,6 +144,6 @@ def test_layers_that_share_a_cache_have_none_of_their_own(tmp_path: Path) -> Non
     assert facts.head_count_kv == (2, 0, 0, 0)
 
 
-def test_values_of_the_wrong_type_are_none(tmp_path: Path) -> None:
+def test_values_of_the_wrong_type_are_none_unless_the_right_one_is_told_at_load(tmp_path: Path) -> None:
     facts = attention_of(tmp_path, "qwen3", attention__key_length=f32(8.5), attention__kv_lora_rank=f32(1))
-    assert (facts.key_length, facts.kv_lora_rank) == (8, None)
+    assert (facts.key_length, facts.kv_lora_rank) == (8, 1)

@@ -85,14 +85,31 @@ def test_a_wrong_expert_count_is_a_warning_with_both_numbers_and_repaired_at_loa
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (drop(f"{A}.expert_used_count"), FindingCode.EXPERT_USED_COUNT_MISSING),
-        (put("expert_used_count", u32(0)), FindingCode.EXPERT_USED_COUNT_INVALID),
-        (put("expert_used_count", u32(9)), FindingCode.EXPERT_USED_COUNT_INVALID),
         (put("expert_used_count", text("2")), FindingCode.EXPERT_USED_COUNT_INVALID),
         (put("block_count", u32(0)), FindingCode.BLOCK_COUNT_INVALID),
         (put("block_count", u32(100_000)), FindingCode.BLOCK_COUNT_INVALID),
         (put("block_count", u32(9)), FindingCode.BLOCK_COUNT_INVALID),
         (drop(f"{A}.block_count"), FindingCode.BLOCK_COUNT_INVALID),
+    ],
+)
+def test_other_values_that_are_certain_are_told_at_load_too(
+    tmp_path: Path, change: Callable[[Keys], object], code: FindingCode
+) -> None:
+    inspected = inspect_moe(tmp_path, change)
+    severities = {finding.code: finding.severity for finding in inspected.findings}
+    assert severities[code] is Severity.WARNING
+    assert severities[FindingCode.OVERRIDE_IN_FORCE] is Severity.NOTE
+    assert inspected.loadable
+    assert (inspected.facts.block_count, inspected.facts.expert_used_count) == (2, 2)
+    assert len(inspected.facts.kv_overrides) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (drop(f"{A}.expert_used_count"), FindingCode.EXPERT_USED_COUNT_MISSING),
+        (put("expert_used_count", u32(0)), FindingCode.EXPERT_USED_COUNT_INVALID),
+        (put("expert_used_count", u32(9)), FindingCode.EXPERT_USED_COUNT_INVALID),
         (drop("general.architecture"), FindingCode.ARCHITECTURE_MISSING),
         (drop("tokenizer.ggml.model"), FindingCode.TOKENIZER_MISSING),
         (drop("tokenizer.ggml.tokens"), FindingCode.TOKENIZER_MISSING),
