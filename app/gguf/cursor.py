@@ -4,6 +4,12 @@ import struct
 from typing import BinaryIO, Final
 
 WINDOW_BYTES: Final = 256 * 1024
+FIRST_WINDOW_BYTES: Final = 8 * 1024
+"""After a jump: what lies there may be a length and another jump."""
+
+MAX_READ_BYTES: Final = 256 * 1024**2
+"""In all. The largest vocabularies take 20 MB; a header made of jumps ends here, after 32 768 of them."""
+
 _U64 = struct.Struct("<Q")
 
 
@@ -36,6 +42,9 @@ class ByteCursor:
         self._window = b""
         self._start = 0
         self._at = 0
+        self._next_bytes = FIRST_WINDOW_BYTES
+        self._read_bytes = 0
+        self._read_until = 0
 
     @property
     def offset(self) -> int:
@@ -85,21 +94,23 @@ class ByteCursor:
         left = count
         while left:
             left -= self._skip_strings_in_window(left)
+            self._require(0)
             if left:
-                (length,) = _U64.unpack(self.take(_U64.size))
-                self.skip(length)
-                left -= 1
+                self._refill(_U64.size)
 
     def _skip_strings_in_window(self, count: int) -> int:
-        # The hot loop of the whole reader, half a million turns: nothing in it but the length itself.
+        """Skip up to `count` strings whose lengths lie in the window; the last one may end behind it."""
+        # The hot loop of the whole reader, half a million turns: nothing in it but the length itself. That
+        # the window ends is told by `unpack_from`, which is cheaper than asking before each.
         window, at, read_length = self._window, self._at, _U64.unpack_from
-        last, done = len(window) - _U64.size, 0
-        while done < count and at <= last:
-            following = at + 8 + read_length(window, at)[0]
-            if following > last + 8:
-                break
-            at = following
-            done += 1
+        done = 0
+        try:
+            for done in range(count):  # noqa: B007 how far it came
+                (length,) = read_length(window, at)
+                at += length + 8
+            done = count
+        except (struct.error, OverflowError):  # behind the window, or further than any file is long
+            pass
         self._at = at
         return done
 
@@ -110,10 +121,16 @@ class ByteCursor:
     def _refill(self, count: int) -> None:
         self._require(count)
         self._start, self._at = self.offset, 0
+        is_jump = self._start - self._read_until > FIRST_WINDOW_BYTES
+        self._next_bytes = FIRST_WINDOW_BYTES if is_jump else min(8 * self._next_bytes, WINDOW_BYTES)
         self._file.seek(self._start)
-        self._window = _read_fully(self._file, max(count, WINDOW_BYTES))
+        self._window = _read_fully(self._file, max(count, self._next_bytes))
+        self._read_bytes += len(self._window)
+        self._read_until = self._start + len(self._window)
         if len(self._window) < count:  # it shrank since it was opened
             raise GgufError("truncated", offset=self._start, needed_bytes=self._start + count)
+        if self._read_bytes > MAX_READ_BYTES:
+            raise GgufError("bad-length", length=self._read_bytes, offset=self._start)
 
 
 def _read_fully(file: BinaryIO, count: int) -> bytes:
