@@ -1,16 +1,15 @@
 """One model as a row of a list: what is worth comparing, without its tensor table."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from app.findings import FindingCode, Severity
-from app.gguf.facts import FileKind, ModelFacts, TensorClass
+from app.gguf.anatomy import anatomy_of
+from app.gguf.facts import FileKind
 from app.gguf.inspect_file import InspectedFile
 from app.gguf.shards import part_name
-from app.gguf.tensor_classes import tensor_class
 from app.library.model_origins import ModelOrigin, origin_of
 
 _GRAVEST_FIRST = tuple(Severity)
@@ -29,7 +28,8 @@ class ModelSummary:
         size_bytes: All parts, as they lie on disk.
         expert_layer_count: Blocks with routed experts; 0 for a dense model.
         routed_expert_bytes: Of all of them.
-        active_parameter_count: Weights that take part in one token; all of them in a dense model.
+        active_parameter_count: Weights that take part in one token; bytes_per_token: the bytes of those
+            (`gguf/anatomy.py`).
         loadable: The header's verdict.
         severity: Of the gravest finding; None without any.
         codes: Of all findings, the gravest first, each once.
@@ -47,6 +47,7 @@ class ModelSummary:
     size_bytes: int
     parameter_count: int | None
     active_parameter_count: int | None
+    bytes_per_token: int | None
     block_count: int | None
     mtp_layers: int
     expert_layer_count: int
@@ -73,7 +74,7 @@ class ModelSummary:
         Args:
             modified_ns: Of the newest part; the facts do not carry it.
         """
-        facts = inspected.facts
+        facts, anatomy = inspected.facts, anatomy_of(inspected.facts)
         findings = sorted(inspected.findings, key=lambda finding: _GRAVEST_FIRST.index(finding.severity))
         return cls(
             path=facts.path,
@@ -86,7 +87,8 @@ class ModelSummary:
             quantization=facts.quantization,
             size_bytes=facts.size_bytes,
             parameter_count=facts.parameter_count,
-            active_parameter_count=active_parameter_count(facts),
+            active_parameter_count=anatomy.active_parameter_count,
+            bytes_per_token=anatomy.bytes_per_token,
             block_count=facts.block_count,
             mtp_layers=facts.mtp_layers,
             expert_layer_count=len(facts.expert_layers),
@@ -127,23 +129,6 @@ class ModelSummary:
             "codes": tuple(FindingCode(code) for code in data["codes"]),
         }
         return cls(**{**data, **read})
-
-
-def active_parameter_count(facts: ModelFacts) -> int | None:
-    """Return the weights that take part in one token: of the routed experts the chosen share.
-
-    None when the file does not say how many experts a token uses.
-    """
-    if facts.parameter_count is None or not facts.is_moe:
-        return facts.parameter_count
-    if facts.expert_used_count is None or not 0 < facts.expert_used_count <= facts.expert_count:
-        return None
-    routed = sum(
-        math.prod(tensor.shape)
-        for tensor in facts.tensors
-        if tensor_class(tensor.name) is TensorClass.ROUTED_EXPERTS
-    )
-    return facts.parameter_count - routed + routed * facts.expert_used_count // facts.expert_count
 
 
 def _title_of(path: Path) -> str:
