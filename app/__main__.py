@@ -1,10 +1,11 @@
-"""Picks the role of this process: the engine worker, a subcommand, or the window."""
+"""Picks the role of this process: the engine worker, a parser child, a subcommand, or the window."""
 
 import os
 import sys
 from collections.abc import Sequence
 
 WORKER_FLAG = "--engine-worker"
+PARSER_FLAG = "--parser-child"
 
 
 def main() -> int:
@@ -14,6 +15,10 @@ def main() -> int:
         from app.engine.worker import worker_main
 
         return worker_main(arguments[1:])
+    if PARSER_FLAG in arguments[:1]:
+        from app.parsing.child_main import parser_main
+
+        return parser_main(arguments[1:])
     if names_no_subcommand(arguments):
         if _can_show_window():
             from app.ui.application import main as window_main

@@ -11,6 +11,7 @@ KV_CACHE_TYPES: Final = ("f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "iq4_nl",
 FLASH_ATTENTION_MODES: Final = ("auto", "on", "off")
 LOAD_MODES: Final = ("auto", "none", "mmap", "mlock")
 SPLIT_MODES: Final = ("none", "layer", "row")
+CHAT_TEMPLATES: Final = ("auto", "chatml")
 
 CONTEXT_DEFAULT: Final = 8192
 CONTEXT_ROOMY: Final = 16384
@@ -47,6 +48,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "type_v": KV_CACHE_TYPES,
     "load_mode": LOAD_MODES,
     "split_mode": SPLIT_MODES,
+    "chat_template": CHAT_TEMPLATES,
 }
 
 KvOverrideValue = bool | int | float | str
@@ -94,6 +96,8 @@ class EngineOptions:
         rpc_servers: `host:port` of llama.cpp RPC servers to add as devices.
         kv_overrides: Metadata values that replace the file's own, e.g. `qwen3moe.expert_count`.
         check_tensors: Refuse weights with invalid values.
+        chat_template: Whose format prompts get: `auto` for the model's own where it has one, else ChatML;
+            `chatml` for ChatML in any case.
     """
 
     n_ctx: int = CONTEXT_DEFAULT
@@ -121,6 +125,7 @@ class EngineOptions:
     rpc_servers: tuple[str, ...] = ()
     kv_overrides: tuple[tuple[str, KvOverrideValue], ...] = ()
     check_tensors: bool = False
+    chat_template: str = "auto"
 
     def __post_init__(self) -> None:
         _check_bounds(self)

@@ -34,6 +34,7 @@ HELP: Final = """\
 -mg,   --main-gpu INDEX                 the GPU
 -fit,  --fit [on|off]                   let the engine place things
 --check-tensors                         look for invalid values
+--chat-template JINJA_TEMPLATE          a template, or the name of a known one
 --override-kv KEY=TYPE:VALUE,...        metadata, comma-separated
 --no-op-offload                         batches stay on the CPU
 -lv,   --verbosity, --log-verbosity N   - 3: info

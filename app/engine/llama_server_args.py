@@ -112,6 +112,13 @@ def _tensor_split(options: EngineOptions, capabilities: Capabilities) -> list[st
     return None if switch is None else [switch, ",".join(f"{share:g}" for share in options.tensor_split)]
 
 
+def _chat_template(options: EngineOptions, capabilities: Capabilities) -> list[str] | None:
+    if options.chat_template == "auto":
+        return []
+    switch = capabilities.first_known("--chat-template")
+    return None if switch is None else [switch, options.chat_template]
+
+
 def _typed(value: KvOverrideValue) -> str:
     match value:
         case bool():
@@ -150,6 +157,7 @@ OPTION_MAPPERS: Final[Mapping[str, Mapper]] = {
     "main_gpu": _value("main_gpu", "--main-gpu", "-mg"),
     "kv_overrides": _kv_overrides,
     "check_tensors": _flag("check_tensors", "--check-tensors"),
+    "chat_template": _chat_template,
 }
 """Every field of `EngineOptions`; a test walks them."""
 

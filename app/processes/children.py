@@ -89,6 +89,14 @@ class ChildProcess(subprocess.Popen[bytes]):
             self.kill()
             _kill_each(children)
 
+    def limit(self, memory_bytes: int, cpu_seconds: int) -> None:
+        """Limit its memory, and the CPU time it may take from now on.
+
+        Windows only: elsewhere a child must take its limits itself.
+        """
+        if self._job is not None:
+            self._job.limit(memory_bytes, cpu_seconds)
+
     def activity(self) -> Activity | None:
         """Return what it and its group have done so far; None when the system does not say."""
         return self._job.activity() if self._job is not None else group_activity(self.pid)

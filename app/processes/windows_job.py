@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from app.processes.activity import Activity
 
+_LIMIT_PROCESS_TIME: Final = 0x2
+_LIMIT_PROCESS_MEMORY: Final = 0x100
+_LIMIT_DIE_ON_UNHANDLED_EXCEPTION: Final = 0x400
 _LIMIT_KILL_ON_JOB_CLOSE: Final = 0x2000
 _BASIC_AND_IO_ACCOUNTING: Final = 8
 _EXTENDED_LIMIT: Final = 9
@@ -86,12 +89,26 @@ class Job:
         limits = ExtendedLimitInformation()
         limits.BasicLimitInformation.LimitFlags = _LIMIT_KILL_ON_JOB_CLOSE
         self._handle = self._kernel32.CreateJobObjectW(None, None)
-        self._kernel32.SetInformationJobObject(
-            self._handle, _EXTENDED_LIMIT, ctypes.byref(limits), ctypes.sizeof(limits)
-        )
+        self._set(limits)
         handle = int(process._handle)  # type: ignore[attr-defined, unused-ignore]  # Popen's own, not in the stubs
         if not self._kernel32.AssignProcessToJobObject(self._handle, handle):
             sys.stderr.write(f"no job object for child {process.pid}\n")
+
+    def limit(self, memory_bytes: int, cpu_seconds: int) -> None:
+        """Limit the memory each process may commit, and the user time it may take from now on."""
+        done = self.activity()
+        limits = ExtendedLimitInformation()
+        basic = limits.BasicLimitInformation
+        basic.LimitFlags = (
+            _LIMIT_KILL_ON_JOB_CLOSE
+            | _LIMIT_PROCESS_TIME
+            | _LIMIT_PROCESS_MEMORY
+            | _LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+        )
+        spent = 0.0 if done is None else done.cpu_seconds
+        basic.PerProcessUserTimeLimit = int((spent + cpu_seconds) * _TICKS_PER_SECOND)
+        limits.ProcessMemoryLimit = memory_bytes
+        self._set(limits)
 
     def kill(self) -> None:
         """End every process in it at once."""
@@ -108,6 +125,11 @@ class Job:
         moved = counts.IoInfo.ReadTransferCount + counts.IoInfo.WriteTransferCount
         # a mapped file is read by page faults, which no transfer count holds
         return Activity(ticks / _TICKS_PER_SECOND, moved + counts.TotalPageFaultCount * _PAGE_BYTES)
+
+    def _set(self, limits: ExtendedLimitInformation) -> None:
+        self._kernel32.SetInformationJobObject(
+            self._handle, _EXTENDED_LIMIT, ctypes.byref(limits), ctypes.sizeof(limits)
+        )
 
 
 def _kernel32() -> Any:

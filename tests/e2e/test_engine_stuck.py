@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -173,26 +174,47 @@ def test_a_server_told_to_end_in_mid_answer_is_told_at_once(pack: EngineSpec, ex
     assert text
 
 
-def test_a_template_without_end_is_stopped_by_the_person(tmp_path: Path) -> None:
+@pytest.fixture
+def looping(tmp_path: Path) -> Path:
+    """Return a model whose template goes on for ten thousand years."""
     data = TINY.read_bytes()
     at = data.index(b"{% for message in messages %}")
     end = data.index(b"{% endif %}", at) + len(b"{% endif %}")
     model = tmp_path / "loop.gguf"
     model.write_bytes(data[:at] + LOOP.ljust(end - at) + data[end:])
-    with BlockingEngine(WORKER, SessionLimits(cancel_answer_seconds=1.0)) as engine:
-        engine.load(model, OPTIONS)
+    return model
+
+
+def test_a_template_without_end_is_stopped_by_the_person_and_the_model_stays(looping: Path) -> None:
+    with BlockingEngine(WORKER, SessionLimits(cancel_answer_seconds=3.0)) as engine:
+        engine.load(looping, OPTIONS)
         cancel = threading.Timer(0.5, engine.cancel)
         cancel.start()
         began = time.monotonic()
         (last,) = engine.generate(STORY, LONG)
-        assert time.monotonic() - began < END_SECONDS
+        assert time.monotonic() - began < 3.0
         cancel.join()
         assert isinstance(last, Finished)
         assert last.finish_reason == "cancelled"
         (why,) = engine.generate(STORY, LONG)
         assert isinstance(why, Failed)
-        assert failure(why).code is FindingCode.ENGINE_DID_NOT_STOP
-        engine.load(TINY, OPTIONS)
+        assert failure(why).code is FindingCode.CHAT_TEMPLATE_FAILED
+
+
+def test_a_template_without_end_fails_by_itself_and_chatml_answers_instead(looping: Path) -> None:
+    with BlockingEngine(WORKER) as engine:
+        engine.load(looping, OPTIONS)
+        began = time.monotonic()
+        (last,) = engine.generate(STORY, LONG)
+        assert time.monotonic() - began < END_SECONDS
+        assert isinstance(last, Failed)
+        finding = failure(last)
+        assert finding.code is FindingCode.CHAT_TEMPLATE_FAILED
+        assert "cpu_seconds" in str(finding.values["detail"])
+        loaded = engine.load(looping, replace(OPTIONS, chat_template="chatml"))
+        assert loaded.applied["chat_template"] == "chatml"
+        *_, end = engine.generate(STORY, SamplingOptions(temperature=0.0, max_tokens=3))
+        assert isinstance(end, Finished)
 
 
 def test_a_file_name_that_is_no_utf_8_reaches_the_engine(spec: EngineSpec, tmp_path: Path) -> None:

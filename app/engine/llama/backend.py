@@ -50,10 +50,11 @@ class LlamaBackend:
         params = native_params(library, command.options)
         loaded = load_model(library, log, command.path, params, emit, is_cancelled)
         self._loaded = loaded
-        self._generator = Generator(loaded, log)
+        self._generator = Generator(loaded, log, command.options.chat_template)
         lines = log.lines()
         buffers = read_buffers(lines)
         applied = applied_options(library, loaded.context, command.options, lines, buffers)
+        applied["chat_template"] = self._generator.chat_template
         # the log names servers by the address they were resolved to
         applied["rpc_servers"] = [
             server for server, where in servers.items() if where.endpoint in applied["rpc_servers"]
@@ -85,7 +86,9 @@ class LlamaBackend:
             self._log = None
 
     def _free_model(self) -> None:
-        self._generator = None
+        if self._generator is not None:
+            self._generator.close()
+            self._generator = None
         if self._loaded is not None:
             self._loaded.free()
             self._loaded = None

@@ -10,8 +10,8 @@ from app.engine.llama.answer_text import AnswerText
 from app.engine.llama.engine_log import EngineLog
 from app.engine.llama.load import LoadedModel
 from app.engine.llama.memory import ContextMemory, Decoded
+from app.engine.llama.prompts import Prompts
 from app.engine.llama.sampling import Sampler
-from app.engine.llama.template import ChatTemplate
 from app.engine.llama.vocabulary import Vocabulary
 from app.engine.protocol import Finished, Generate, PromptProgress, Timings, Token
 from app.findings import FindingCode, FindingError, error
@@ -42,10 +42,18 @@ class _Clock:
 
 
 class Generator:
-    """Answers with one loaded model; what two prompts have in common at the start is computed once."""
+    """Answers with one loaded model; what two prompts have in common at the start is computed once.
 
-    def __init__(self, loaded: LoadedModel, log: EngineLog) -> None:
-        """Start with an empty memory."""
+    Attributes:
+        chat_template: Whose format is in force: `model` or `chatml`.
+    """
+
+    def __init__(self, loaded: LoadedModel, log: EngineLog, chat_template: str = "auto") -> None:
+        """Start with an empty memory.
+
+        Args:
+            chat_template: As in `EngineOptions`.
+        """
         self._loaded = loaded
         self._vocabulary = Vocabulary(loaded.library, loaded.vocabulary)
         self._memory = ContextMemory(loaded, log)
@@ -53,8 +61,14 @@ class Generator:
         # the engine computes in physical batches anyway; longer pieces would only report and stop later
         self._piece_tokens: int = llama.llama_n_ubatch(loaded.context)
         source: bytes | None = llama.llama_model_chat_template(loaded.model, None)
-        text = None if source is None else source.decode("utf-8", "replace")
-        self._template = ChatTemplate(text, self._vocabulary.bos, self._vocabulary.eos)
+        is_own = source is not None and chat_template == "auto"
+        text = source.decode("utf-8", "replace") if source is not None and is_own else None
+        self.chat_template = "model" if is_own else "chatml"
+        self._prompts = Prompts(text, self._vocabulary.bos, self._vocabulary.eos)
+
+    def close(self) -> None:
+        """End what it started; the model is freed by who loaded it."""
+        self._prompts.close()
 
     def answer(self, command: Generate, emit: Emit, is_cancelled: IsCancelled) -> Finished:
         """Answer one request.
@@ -63,7 +77,9 @@ class Generator:
             FindingError: `CHAT_TEMPLATE_FAILED`, `PROMPT_TOO_LONG`, `OPTION_UNSUPPORTED`, or why the
                 engine failed.
         """
-        prompt = self._prompt_tokens(command)
+        prompt = self._prompt_tokens(command, is_cancelled)
+        if prompt is None:
+            return Finished(command.request_id, CANCELLED)
         clock = _Clock()
         sampler = Sampler(self._loaded.library, command.sampling, self._vocabulary.size)
         self._memory.obey(is_cancelled)
@@ -76,8 +92,12 @@ class Generator:
         finally:
             sampler.close()
 
-    def _prompt_tokens(self, command: Generate) -> list[int]:
-        tokens = self._vocabulary.tokenize(self._template.render(command.messages))
+    def _prompt_tokens(self, command: Generate, is_cancelled: IsCancelled) -> list[int] | None:
+        """Return the prompt; None when cancelled."""
+        prompt = self._prompts.prompt(command.messages, is_cancelled)
+        if prompt is None:
+            return None
+        tokens = self._vocabulary.tokenize(prompt)
         if not tokens:
             raise FindingError(error(FindingCode.CHAT_TEMPLATE_FAILED, detail="prompt_tokens = 0"))
         if len(tokens) >= self._memory.capacity:

@@ -46,6 +46,7 @@ OTHER_VALUES: Final[dict[str, Any]] = {
     "rpc_servers": ("127.0.0.1:50052",),
     "kv_overrides": (("qwen3moe.expert_count", 8), ("a.b", True), ("a.c", 0.5), ("a.d", "x y")),
     "check_tensors": True,
+    "chat_template": "chatml",
 }
 EXPECTED: Final = {
     "n_ctx": ["--ctx-size", "4096"],
@@ -73,6 +74,7 @@ EXPECTED: Final = {
     "rpc_servers": ["--rpc", "127.0.0.1:50052"],
     "kv_overrides": ["--override-kv", "qwen3moe.expert_count=int:8,a.b=bool:true,a.c=float:0.5,a.d=str:x y"],
     "check_tensors": ["--check-tensors"],
+    "chat_template": ["--chat-template", "chatml"],
 }
 
 

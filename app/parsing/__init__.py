@@ -1,0 +1,1 @@
+"""Foreign bytes that are more than numbers: looked at in a process with limits, never in this one."""
