@@ -2,13 +2,16 @@
 
 import math
 import struct
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from app.gguf.quants import QUANT_TYPES
 
 ALIGNMENT = 32
+FSCTL_SET_SPARSE = 0x900C4
 _TYPE_IDS = {quant.name: type_id for type_id, quant in QUANT_TYPES.items()}
 _VALUE_IDS = {"u8": 0, "i8": 1, "u16": 2, "i16": 3, "u32": 4, "i32": 5, "f32": 6, "bool": 7, "str": 8}
 _VALUE_IDS |= {"arr": 9, "u64": 10, "i64": 11, "f64": 12}
@@ -137,8 +140,21 @@ def write_gguf(
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.write(header)
+        _make_sparse(file)
         file.truncate(len(header) + data_bytes)
     return path
+
+
+def _make_sparse(file: BinaryIO) -> None:
+    """Let holes cost nothing; Windows sets their space aside unless told not to."""
+    if sys.platform == "win32":
+        import ctypes
+        import msvcrt
+
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(file.fileno()))
+        done = ctypes.byref(ctypes.c_ulong())
+        # a volume that cannot do it sets the space aside
+        ctypes.windll.kernel32.DeviceIoControl(handle, FSCTL_SET_SPARSE, None, 0, None, 0, done, None)
 
 
 def _string(content: str | bytes) -> bytes:

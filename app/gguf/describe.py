@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from app.gguf.attention import attention_facts
-from app.gguf.facts import FileKind, LayerFacts, ModelFacts, TensorInfo
+from app.gguf.facts import FileKind, LayerFacts, ModelFacts, TensorClass, TensorInfo
 from app.gguf.kind import file_kind
 from app.gguf.layers import sum_tensors
 from app.gguf.metadata import Metadata
@@ -45,7 +45,7 @@ def describe(headers: Sequence[GgufHeader], files: Sequence[Path]) -> ModelFacts
         expert_count=expert_count_of(sums.layers) or _plausible(expert_count_key),
         expert_count_key=expert_count_key,
         expert_used_count=metadata.integer("expert_used_count"),
-        expert_shared_count=metadata.integer("expert_shared_count"),
+        expert_shared_count=_shared_experts(metadata, sums.layers),
         has_old_expert_layout=sums.has_old_expert_layout,
         quantization=sums.quantization,
         context_length=metadata.integer("context_length") or None,
@@ -79,6 +79,14 @@ def _mtp_layers(metadata: Metadata, block_count: int | None) -> int:
 def _plausible(expert_count_key: int | None) -> int:
     # without merged tensors the key is all there is: a file cut short, or the layout of 2023
     return expert_count_key if expert_count_key is not None and 0 < expert_count_key <= 1024 else 0
+
+
+def _shared_experts(metadata: Metadata, layers: Sequence[LayerFacts]) -> int | None:
+    """Return the experts of a layer that every token uses; several lie in one tensor, which a key tells."""
+    is_moe = expert_count_of(layers) > 0
+    has_some = any(TensorClass.SHARED_EXPERTS in layer.bytes_by_class for layer in layers)
+    key = metadata.integer("expert_shared_count")
+    return key or int(has_some) if is_moe else key
 
 
 def _vocabulary_size(metadata: Metadata, tensors: Sequence[TensorInfo]) -> int | None:

@@ -140,6 +140,7 @@ class ModelFacts:
         layers: One per block that has tensors, by index.
         expert_count: From the tensors where they tell, else from `<arch>.expert_count`.
         expert_count_key: What `<arch>.expert_count` says.
+        expert_shared_count: Experts per layer that every token uses, from the key, else from the tensors.
         quantization: The type that holds most bytes of routed experts, or of all weights if dense.
         embedding_length: Width of the residual stream.
         vocabulary_size: Tokens.
