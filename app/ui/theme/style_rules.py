@@ -136,4 +136,17 @@ QMenu::item:selected { background: $hover; }
 QMenu::item:disabled { color: $text_faint; }
 QMenu::separator { height: 1px; background: $border; margin: 5px 8px; }
 QSplitter::handle { background: $border; }
+QTableView[surface="table"] { background: $raised; border: 1px solid $border; border-radius: 8px;
+  font-size: 13dp; selection-background-color: $accent_soft; selection-color: $text; }
+QTableView[surface="table"]:focus { border: 2px solid $accent; }
+QTableView[surface="table"]::item { padding: 0 8dp; border-bottom: 1px solid $border; }
+QTableView[surface="table"]::item:hover { background: $hover; }
+QTableView[surface="table"]::item:selected { background: $accent_soft; color: $text; }
+QTableView[surface="table"]::item:focus { border: 1px solid $accent; }
+QTableView[surface="table"] QHeaderView { background: $raised; border: none; }
+QTableView[surface="table"] QHeaderView::section { background: $raised; color: $text_soft; border: none;
+  border-bottom: 1px solid $border_strong; padding: 5dp 8dp; font-size: 12dp; }
+QTableView[surface="table"] QHeaderView::section:hover { background: $hover; color: $text; }
+QTableView[surface="table"] QHeaderView::up-arrow { width: 0; height: 0; }
+QTableView[surface="table"] QHeaderView::down-arrow { width: 0; height: 0; }
 """
