@@ -40,8 +40,12 @@ class CliContext:
 
     def print_json(self, data: Any) -> None:
         """Print one JSON document. A path that is no Unicode is escaped so that it can be used again."""
-        text = json.dumps(data, ensure_ascii=False, indent=2)
-        print(_NOT_FOR_TERMINALS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), file=self.out)
+        print(_for_terminals(json.dumps(data, ensure_ascii=False, indent=2)), file=self.out)
+
+    def print_json_line(self, data: Any) -> None:
+        """Print one JSON document of many on one line, at once."""
+        print(_for_terminals(json.dumps(data, ensure_ascii=False)), file=self.out)
+        self.out.flush()
 
     def print_line(self, text: str = "", *, to_err: bool = False) -> None:
         """Print one line. Whatever a file, a path or an engine says, it neither steers the terminal nor
@@ -74,6 +78,10 @@ def safe_for_terminal(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `text` safe for a terminal and on one line, read in the order it is written."""
     return _BREAKS.sub("\ufffd", safe_for_terminal(text))
+
+
+def _for_terminals(text: str) -> str:
+    return _NOT_FOR_TERMINALS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def default_context(texts: Texts, settings: Settings) -> CliContext:

@@ -3,26 +3,14 @@
 import argparse
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from app.cli.context import EXIT_OK, CliContext
+from app.cli.inspect_answer import Answer, answer_json, answer_of
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text
-from app.findings import Finding
-from app.gguf.anatomy import Anatomy, anatomy_of
+from app.gguf.anatomy import anatomy_of
 from app.gguf.facts import ModelFacts
-from app.gguf.inspect_file import InspectedFile
 from app.texts import Texts
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """`engine_accepts` is None until asked, and when no engine could answer."""
-
-    inspected: InspectedFile
-    engine_accepts: bool | None
-    findings: tuple[Finding, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
@@ -31,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
         "path", metavar="PATH", type=given_text(texts), help=texts.text("cli.inspect.path.help")
     )
     parser.add_argument("--json", action="store_true", help=texts.text("cli.json.help"))
+    parser.add_argument("--recursive", action="store_true", help=texts.text("cli.inspect.recursive.help"))
     parser.add_argument(
         "--engine-check", action="store_true", help=texts.text("cli.inspect.engine_check.help")
     )
@@ -38,83 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
 
 def run(args: argparse.Namespace, context: CliContext) -> int:
     """Print facts and findings. An existing file of any kind is no failure: `loadable` is the verdict."""
+    if args.recursive:
+        from app.cli.inspect_folder import run_recursive  # only this option needs the library
+
+        return run_recursive(args, context)
     inspected = inspect_argument(args.path, context.texts)
-    answer = _Answer(inspected, None, inspected.findings)
-    if args.engine_check:
-        answer = _ask_engine(inspected)
+    answer = answer_of(inspected, asks_engine=args.engine_check)
     if args.json:
-        context.print_json(_to_json(answer))
+        context.print_json(answer_json(answer))
     else:
         _print_table(answer, asked=args.engine_check, context=context)
         context.print_findings(answer.findings)
     return EXIT_OK
 
 
-def _ask_engine(inspected: InspectedFile) -> _Answer:
-    from app.engine.dry_run import engine_accepts  # only this option needs the engine package
-
-    facts = inspected.facts
-    accepts, findings = engine_accepts(facts.path, facts.kv_overrides)
-    return _Answer(inspected, accepts, (*inspected.findings, *findings))
-
-
-def _to_json(answer: _Answer) -> dict[str, Any]:
-    facts = answer.inspected.facts
-    return {
-        "path": str(facts.path),
-        "kind": facts.kind.value,
-        "architecture": facts.architecture,
-        "name": facts.name,
-        "files": [str(file) for file in facts.files],
-        "size_bytes": facts.size_bytes,
-        "tensor_count": facts.tensor_count,
-        "parameter_count": facts.parameter_count,
-        **_anatomy_json(anatomy_of(facts)),
-        "block_count": facts.block_count,
-        "trunk_layers": facts.trunk_layers,
-        "mtp_layers": facts.mtp_layers,
-        "expert_layers": [
-            {
-                "index": layer.index,
-                "expert_count": layer.expert_count,
-                "routed_expert_bytes": layer.routed_expert_bytes,
-                "is_mtp": layer.is_mtp,
-            }
-            for layer in facts.expert_layers
-        ],
-        "expert_count": facts.expert_count,
-        "expert_used_count": facts.expert_used_count,
-        "expert_shared_count": facts.expert_shared_count,
-        "has_old_expert_layout": facts.has_old_expert_layout,
-        "routed_expert_bytes": facts.routed_expert_bytes,
-        "shared_expert_bytes": facts.shared_expert_bytes,
-        "quantization": facts.quantization,
-        "context_length": facts.context_length,
-        "embedding_length": facts.embedding_length,
-        "vocabulary_size": facts.vocabulary_size,
-        "has_chat_template": facts.has_chat_template,
-        "attention_kind": facts.attention.kind.value,
-        "kv_overrides": dict(facts.kv_overrides),
-        "loadable": answer.inspected.loadable,
-        "engine_accepts": answer.engine_accepts,
-        "findings": [finding.to_json() for finding in answer.findings],
-    }
-
-
-def _anatomy_json(anatomy: Anatomy) -> dict[str, Any]:
-    size = anatomy.expert_bytes_range
-    return {
-        "active_parameter_count": anatomy.active_parameter_count,
-        "bytes_per_token": anatomy.bytes_per_token,
-        "expert_bytes": None if size is None else {"min": size[0], "max": size[1]},
-        "tensor_types": {
-            kind.value: {share.type_name: share.size_bytes for share in shares}
-            for kind, shares in anatomy.types_by_class.items()
-        },
-    }
-
-
-def _print_table(answer: _Answer, *, asked: bool, context: CliContext) -> None:
+def _print_table(answer: Answer, *, asked: bool, context: CliContext) -> None:
     texts = context.texts
     facts = answer.inspected.facts
     rows = [*_identity_rows(facts, texts), *_model_rows(facts, texts)]
