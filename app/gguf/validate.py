@@ -7,14 +7,18 @@ Each rule is one that llama.cpp enforces by refusing the file or by ending its p
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from app.findings import Finding, FindingCode, error, note, warning
+from app.findings import Finding, FindingCode, error, warning
 from app.gguf.anatomy import router_findings
+from app.gguf.architecture_rules import architecture_findings, foreign_prefix
 from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
+from app.gguf.shape_rules import shape_findings
 from app.gguf.shards import split_count
 from app.gguf.table_rules import table_findings
+from app.gguf.tokenizer_rules import tokenizer_findings
+from app.gguf.value_rules import value_findings
 
 MAX_BLOCKS: Final = 512
 """llama.cpp's `LLAMA_MAX_LAYERS`; it aborts outside 1 .. 512."""
@@ -48,13 +52,24 @@ def validate(headers: Sequence[GgufHeader], facts: ModelFacts) -> tuple[Finding,
     if facts.kind in _CHAT_KINDS | _LOADABLE_KINDS and split_no(headers[0]) == 0:
         metadata = Metadata(headers[0].keys)
         has_whole_table = sum(len(header.tensors) for header in headers) >= _promised_tensors(headers[0])
-        findings += _architecture_findings(facts)
-        findings += _block_findings(facts, metadata, has_whole_table=has_whole_table)
-        findings += _count_findings(facts, metadata)
-        findings += expert_findings(facts, metadata, has_whole_table=has_whole_table)
-        findings += router_findings(facts)
-        findings += _tokenizer_findings(facts, metadata)
+        findings += architecture_findings(facts, metadata)
+        findings += value_findings(headers[0], facts, metadata)
+        if facts.architecture is not None:
+            has_sound_shapes = all(finding.code is not FindingCode.TENSOR_INVALID for finding in findings)
+            if foreign_prefix(metadata) is None:  # else every key of the architecture would be missing
+                findings += _number_findings(facts, metadata, has_whole_table=has_whole_table)
+                findings += shape_findings(facts, metadata) if has_sound_shapes else ()
+            findings += router_findings(facts)
+            findings += tokenizer_findings(headers[0], facts, metadata)
     return tuple(findings)
+
+
+def _number_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: bool) -> Iterator[Finding]:
+    if facts.tensor_count == 0:
+        yield error(FindingCode.TENSORS_MISSING, file=facts.path.name)
+    yield from _block_findings(facts, metadata, has_whole_table=has_whole_table)
+    yield from _count_findings(facts, metadata)
+    yield from expert_findings(facts, metadata, has_whole_table=has_whole_table)
 
 
 def split_no(header: GgufHeader) -> int:
@@ -83,13 +98,6 @@ def _kind_findings(facts: ModelFacts) -> Iterator[Finding]:
     yield judge(FindingCode.NOT_A_CHAT_MODEL, file=facts.path.name, kind=facts.kind.value)
 
 
-def _architecture_findings(facts: ModelFacts) -> Iterator[Finding]:
-    if facts.architecture is None:
-        yield error(FindingCode.ARCHITECTURE_MISSING, file=facts.path.name)
-    elif facts.tensor_count == 0:
-        yield error(FindingCode.TENSORS_MISSING, file=facts.path.name)
-
-
 def _block_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: bool) -> Iterable[Finding]:
     if facts.architecture is None or facts.tensor_count == 0:
         return []
@@ -113,16 +121,3 @@ def _count_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
         yield judge(
             FindingCode.METADATA_INVALID, file=facts.path.name, key=key, found=number, most=LARGEST_COUNT
         )
-
-
-def _tokenizer_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
-    if facts.architecture is None:
-        return
-    model = metadata.string("tokenizer.ggml.model")
-    missing = [] if model is not None else ["tokenizer.ggml.model"]
-    if model not in ("no_vocab", "none", "rwkv") and metadata.length("tokenizer.ggml.tokens") is None:
-        missing.append("tokenizer.ggml.tokens")
-    if missing:
-        yield error(FindingCode.TOKENIZER_MISSING, file=facts.path.name, keys=tuple(missing))
-    elif facts.kind is FileKind.MODEL and not facts.has_chat_template:
-        yield note(FindingCode.CHAT_TEMPLATE_MISSING, file=facts.path.name)

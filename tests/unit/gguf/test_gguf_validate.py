@@ -123,9 +123,13 @@ def test_what_nothing_given_at_load_repairs_is_an_error(
     assert not inspected.loadable
 
 
-@pytest.mark.parametrize("used", [u32(8), array("u32", [2, 4])])
-def test_all_experts_used_and_a_number_per_layer_are_sound(tmp_path: Path, used: Value) -> None:
-    assert inspect_moe(tmp_path, put("expert_used_count", used)).findings == ()
+def test_a_number_of_used_experts_per_layer_is_sound(tmp_path: Path) -> None:
+    assert inspect_moe(tmp_path, put("expert_used_count", array("u32", [2, 4]))).findings == ()
+
+
+def test_that_all_experts_are_used_is_a_note(tmp_path: Path) -> None:
+    inspected = inspect_moe(tmp_path, put("expert_used_count", u32(8)))
+    assert (only(inspected).code, inspected.loadable) == (FindingCode.EXPERTS_ALL_USED, True)
 
 
 def test_a_missing_chat_template_is_a_note(tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""What is wrong with single values of the header: their types, and numbers that are none."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from app.findings import Finding, FindingCode, error
+from app.gguf.describe import expert_count_of
+from app.gguf.facts import ModelFacts
+from app.gguf.key_types import U32_ID, expected_type
+from app.gguf.metadata import Metadata
+from app.gguf.reader import GgufHeader
+
+_EXPERTS: Final = "expert_count"
+"""Its right value comes from the tensors, so its type needs no finding of its own (`expert_rules.py`)."""
+
+_JUDGED_ELSEWHERE: Final = ("expert_used_count", "block_count")
+"""Where they are no whole number, they have a finding that says so."""
+
+MAX_SHOWN: Final = 80
+
+
+def value_findings(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    """Return the findings on the metadata of a model's first part."""
+    yield from _overwritten_types(header, facts, metadata)
+    yield from _wrong_types(header, facts, metadata)
+    yield from _no_numbers(header)
+
+
+def _overwritten_types(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    for left in header.overwritten_types:
+        is_count_of_experts = left.key == metadata.full_name(_EXPERTS)
+        yield error(
+            FindingCode.VALUE_TYPE_OVERWRITTEN,
+            file=header.path.name,
+            key=left.key,
+            found=left.type_id,
+            expected=U32_ID,
+            offset=left.offset_bytes,
+            value=left.value,
+            meant=left.type_id,
+            tensors=(expert_count_of(facts.layers) or None) if is_count_of_experts else None,
+        )
+
+
+def _wrong_types(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    known = {left.key for left in header.overwritten_types}
+    if expert_count_of(facts.layers):
+        known.add(metadata.full_name(_EXPERTS))
+    known |= {metadata.full_name(name) for name in _JUDGED_ELSEWHERE if metadata.integer(name) is None}
+    for key, found in header.key_types.items():
+        expected = expected_type(key, metadata.architecture)
+        if expected is None or found in (expected, "arr") or key in known:
+            continue
+        yield error(
+            FindingCode.METADATA_TYPE_WRONG,
+            file=header.path.name,
+            key=key,
+            found=found,
+            expected=expected,
+            value=str(header.keys[key])[:MAX_SHOWN],
+        )
+
+
+def _no_numbers(header: GgufHeader) -> Iterator[Finding]:
+    for key, value in header.keys.items():
+        numbers = value if isinstance(value, tuple) else (value,)
+        found = next((n for n in numbers if isinstance(n, float) and not math.isfinite(n)), None)
+        if found is not None:
+            values = {"file": header.path.name, "key": key, "found": str(found)}
+            yield error(FindingCode.METADATA_NOT_FINITE, **values)
