@@ -30,11 +30,11 @@ _VOCABULARY: Final = ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "tok
 
 
 def write_model(path: Path, vocabulary: int) -> Path:
-    """Write a model of 48 layers of 128 experts; the texts of its vocabulary are 7 characters on average."""
+    """Write a model of 48 layers of 128 experts; the texts of its vocabulary are 7 characters or so."""
     keys = _keys() | {
         "tokenizer.ggml.tokens": array("str", _texts(vocabulary)),
         "tokenizer.ggml.token_type": array("i32", [1] * vocabulary),
-        "tokenizer.ggml.merges": array("str", _texts(_merges(vocabulary))),
+        "tokenizer.ggml.merges": array("str", _pairs(_merges(vocabulary))),
     }
     header, data_bytes = gguf_header(keys, _tensors(vocabulary))
     with path.open("wb") as file:
@@ -85,4 +85,10 @@ def _merges(vocabulary: int) -> int:
 
 
 def _texts(count: int) -> list[str]:
-    return [f"{number:x}".ljust(3 + number % 8, "e") for number in range(count)]
+    """Return distinct texts."""
+    return [f"{number:x}".ljust(3 + number % 8, "z") for number in range(count)]
+
+
+def _pairs(count: int) -> list[str]:
+    """Return distinct merges: two texts and a blank between them."""
+    return [f"{number:x} {'z' * (number % 6)}z" for number in range(count)]
