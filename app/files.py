@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from io import FileIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from app.findings import Finding, FindingCode, FindingError, Severity, error
@@ -20,6 +20,16 @@ LONGEST_PART_STEM: Final = 60
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 """`EINVAL` is what Windows answers to a name with a character it does not allow."""
+
+_LOCKED: Final = (32, 33)
+"""Windows: ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION."""
+
+_GONE: Final = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN)
+_GONE_ON_WINDOWS: Final = (15, 20, 21, 53, 55, 59, 64, 67, 121, 1005, 1006, 1117, 1167, 1231, 1232)
+"""No such drive or unit, drive not ready, network path or share gone, I/O error, device not connected."""
+
+_ELSEWHERE: Final = 0x00001000 | 0x00040000 | 0x00400000
+"""FILE_ATTRIBUTE_OFFLINE, _RECALL_ON_OPEN and _RECALL_ON_DATA_ACCESS: reading fetches the content first."""
 
 
 class PathKind(StrEnum):
@@ -53,6 +63,14 @@ def is_regular(path: Path) -> bool:
         return path_kind(path) is PathKind.FILE
     except FindingError:
         return False
+
+
+def is_elsewhere(status: os.stat_result) -> bool:
+    """Return whether the content lies in a cloud or an archive, so that a read would fetch it.
+
+    Windows only; other systems do not say, so the answer is no.
+    """
+    return bool(getattr(status, "st_file_attributes", 0) & _ELSEWHERE)
 
 
 def open_regular(file: Path) -> FileIO:
@@ -157,9 +175,17 @@ def storage_code(reason: OSError) -> FindingCode:
 
 def reading_finding(reason: OSError, path: Path) -> Finding:
     """Return an error while reading `path` as a finding."""
+    detail = reason.strerror or str(reason)
+    windows_code = getattr(reason, "winerror", None)
+    if windows_code in _LOCKED:
+        return error(FindingCode.FILE_LOCKED, path=str(path), detail=detail)
+    if windows_code in _GONE_ON_WINDOWS or reason.errno in _GONE:
+        return error(FindingCode.DRIVE_GONE, path=str(path), detail=detail)
     if reason.errno in _NOTHING_THERE:
+        if _is_drive_gone(path):
+            return error(FindingCode.DRIVE_GONE, path=str(path), detail=detail)
         return error(FindingCode.PATH_MISSING, path=str(path))
-    return error(FindingCode.ACCESS_DENIED, path=str(path), detail=reason.strerror or str(reason))
+    return error(FindingCode.ACCESS_DENIED, path=str(path), detail=detail)
 
 
 def system_finding(reason: OSError) -> Finding:
@@ -168,6 +194,14 @@ def system_finding(reason: OSError) -> Finding:
     if reason.errno in (*_FULL, errno.EROFS):
         return storage_finding(reason, path)
     return reading_finding(reason, path)
+
+
+def _is_drive_gone(path: PurePath) -> bool:
+    """Return whether not even the root of `path` is there: `E:\\` or a share; never so on Linux."""
+    try:
+        return bool(path.drive) and not Path(path.anchor).exists()
+    except (OSError, ValueError):
+        return True
 
 
 def _kind_of(mode: int) -> PathKind:

@@ -19,7 +19,7 @@ class GgufError(Exception):
     Attributes:
         reason: Stable word: `not-gguf`, `version`, `big-endian`, `truncated`, `bad-count`, `bad-length`,
             `value-type`, `nested-array`, `alignment`, `dimensions`, `access-denied`, `not-a-file`,
-            `unreadable`.
+            `unreadable`, `elsewhere` (in a cloud).
         values: The numbers behind it, e.g. `offset` where it was met, or `needed_bytes` when truncated.
     """
 

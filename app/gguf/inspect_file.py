@@ -4,10 +4,12 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from app.files import PathKind, reading_finding
 from app.findings import Finding, FindingCode, FindingError, Severity, error
 from app.gguf.describe import describe
+from app.gguf.downloads import download_findings
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.folder import models_in
 from app.gguf.lookalikes import looks_like
@@ -16,6 +18,12 @@ from app.gguf.reader import GgufError, GgufHeader, read_header
 from app.gguf.right_values import NO_CHOICE, RepairChoice, RightValue, overrides_of, right_values, with_values
 from app.gguf.shards import ShardSet, find_shards, shard_findings
 from app.gguf.validate import validate
+
+_CLOSED: Final = (
+    *(FindingCode.ACCESS_DENIED, FindingCode.FILE_LOCKED, FindingCode.FILE_IN_CLOUD),
+    *(FindingCode.DRIVE_GONE, FindingCode.PATH_MISSING),
+)
+"""What keeps a file from being read says nothing about what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,9 @@ def inspect_path(path: Path, choice: RepairChoice = NO_CHOICE) -> InspectedFile:
             if len(models) != 1:
                 return _folder_refused(path, models)
             path = models[0]
-        return _inspect_file(path, choice)
+        inspected = _inspect_file(path, choice)
+        downloads = download_findings(inspected.facts.path, inspected.findings)
+        return replace(inspected, findings=(*inspected.findings, *downloads))
     except FindingError as reason:
         return _without_header(path, FileKind.NOT_GGUF, reason.finding)
     except OSError as reason:
@@ -88,7 +98,7 @@ def _inspect_file(path: Path, choice: RepairChoice) -> InspectedFile:
     except GgufError as reason:
         finding = _finding_of(path, reason)
         is_gguf = finding.code in (FindingCode.HEADER_BROKEN, FindingCode.FILE_INCOMPLETE)
-        is_closed = finding.code is FindingCode.ACCESS_DENIED
+        is_closed = finding.code in _CLOSED
         kind = FileKind.UNKNOWN if is_gguf or is_closed else FileKind.NOT_GGUF
         return _without_header(path, kind, finding)
     return _inspect_shards(opened, find_shards(opened), choice)
@@ -119,8 +129,10 @@ def _inspect_shards(opened: GgufHeader, shards: ShardSet, choice: RepairChoice) 
 def _finding_of(path: Path, reason: GgufError) -> Finding:
     values = reason.values
     match reason.reason:
-        case "access-denied" | "unreadable":
-            return _access_denied(path, str(values["detail"]))
+        case "access-denied" | "unreadable" if isinstance(reason.__cause__, OSError):
+            return reading_finding(reason.__cause__, path)
+        case "elsewhere":
+            return error(FindingCode.FILE_IN_CLOUD, path=str(path), size_bytes=values["size_bytes"])
         case "not-a-file":
             return error(FindingCode.NOT_A_FILE, path=str(path), kind=values["kind"])
         case "not-gguf":
@@ -136,10 +148,6 @@ def _finding_of(path: Path, reason: GgufError) -> Finding:
             )
     detail = ", ".join(f"{name} {value}" for name, value in values.items())
     return error(FindingCode.HEADER_BROKEN, file=path.name, reason=reason.reason, detail=detail)
-
-
-def _access_denied(path: Path, detail: str) -> Finding:
-    return error(FindingCode.ACCESS_DENIED, path=str(path), detail=detail)
 
 
 def _folder_refused(path: Path, models: Sequence[Path]) -> InspectedFile:

@@ -5,6 +5,9 @@ from typing import Final
 
 HEAD_BYTES: Final = 4096
 
+_LARGEST_TABLE: Final = 100 * 1024**2
+"""Of a safetensors file, whose length stands in front of it; the format's own limit is 100 MB."""
+
 _MAGICS: Final = (
     (b"version https://git-lfs", "git-lfs-pointer"),
     (b"PK\x03\x04", "zip"),
@@ -15,7 +18,7 @@ _MAGICS: Final = (
     (b"%PDF", "pdf"),
     (b"MZ", "windows-program"),
     (b"\x7fELF", "linux-program"),
-    (b"\x80\x02", "pickle"),
+    *((bytes((0x80, protocol)), "pickle") for protocol in range(2, 6)),
     (b"\x89HDF", "hdf5"),
     (b"FUGG", "big-endian-gguf"),
     (b"GGML", "ggml-before-gguf"),
@@ -39,7 +42,7 @@ def looks_like(path: Path) -> str | None:
             return word
     if not head.strip(b"\0"):
         return "zeros"  # a download reserves its space first
-    if head[8:10] == b'{"':
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= _LARGEST_TABLE:
         return "safetensors"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doc", b"<html", b"<head", b"<?xml", b"<script")):

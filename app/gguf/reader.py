@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from app.files import open_regular
+from app.files import is_elsewhere, open_regular
 from app.findings import FindingError
 from app.gguf.cursor import ByteCursor, GgufError
 from app.gguf.facts import TensorInfo
@@ -120,6 +120,9 @@ def read_header(path: Path, shard: int = 0) -> GgufHeader:
         GgufError: anything else than a readable GGUF header of version 2 or 3.
     """
     try:
+        status = path.stat()
+        if is_elsewhere(status):
+            raise GgufError("elsewhere", size_bytes=status.st_size)
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             return _HeaderReader(path, ByteCursor(file, size), size).read(shard)
@@ -159,7 +162,7 @@ class _HeaderReader:
         version = self._version()
         tensor_count, key_count = self._counts()
         keys, duplicates = self._keys(key_count)
-        alignment = _alignment(keys)
+        alignment = _alignment(keys, self._size)
         tensors = tuple(self._tensor(shard) for _ in range(tensor_count))
         data_offset = -(-self._cursor.offset // alignment) * alignment
         return GgufHeader(
@@ -303,8 +306,10 @@ class _HeaderReader:
         return True
 
 
-def _alignment(keys: dict[str, MetadataValue]) -> int:
+def _alignment(keys: dict[str, MetadataValue], file_size: int) -> int:
+    """Return where tensors may start; no file is shorter than the step between two of its tensors."""
     alignment = keys.get("general.alignment", DEFAULT_ALIGNMENT)
-    if isinstance(alignment, int) and alignment > 0 and alignment & (alignment - 1) == 0:
+    most = max(file_size, DEFAULT_ALIGNMENT)
+    if isinstance(alignment, int) and 0 < alignment <= most and alignment & (alignment - 1) == 0:
         return int(alignment)
     raise GgufError("alignment", alignment=str(alignment))

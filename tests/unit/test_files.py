@@ -123,7 +123,7 @@ def test_what_is_at_a_path_is_told_without_an_error(tmp_path: Path) -> None:
         (errno.EACCES, FindingCode.ACCESS_DENIED),
         (errno.EROFS, FindingCode.STORE_READ_ONLY),
         (errno.ENOSPC, FindingCode.DISK_FULL),
-        (errno.EIO, FindingCode.ACCESS_DENIED),
+        (errno.EIO, FindingCode.DRIVE_GONE),
     ],
 )
 def test_an_error_nobody_translated_becomes_a_finding(number: int, code: FindingCode) -> None:
