@@ -148,4 +148,4 @@ def _store(request: ChatRequest, report: ChatReport) -> Iterator[ConversationSto
 def _opener(launch: Launch) -> str | None:
     """Return the reasoning tag the prompt ends with; the echo engine has no prompt."""
     has_prompt = launch.spec.backend is not BackendKind.ECHO
-    return opener_in_template(launch.facts.chat_template) if has_prompt else None
+    return opener_in_template(launch.facts.prompt_template) if has_prompt else None

@@ -15,6 +15,7 @@ from app.gguf.inspect_file import findings_for_chat
 from app.hardware.this_machine import detect_this_machine
 from app.library.default_model import default_model_findings, require_default_model
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
+from app.parsing.template_findings import with_template_checked
 from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_offload
 from app.planner.report import budget_from
@@ -67,7 +68,7 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     """
     texts = report.context.texts
     path = request.path or require_default_model()
-    inspected = inspect_argument(str(path), texts)
+    inspected = with_template_checked(inspect_argument(str(path), texts)).inspected
     findings = findings_for_chat(inspected)
     report.add(findings)
     if any(finding.severity is Severity.ERROR for finding in findings):

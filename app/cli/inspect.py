@@ -10,6 +10,7 @@ from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text
 from app.gguf.anatomy import anatomy_of
 from app.gguf.facts import ModelFacts
+from app.parsing.template_findings import with_template_checked
 from app.texts import Texts
 
 
@@ -31,8 +32,8 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
         from app.cli.inspect_folder import run_recursive  # only this option needs the library
 
         return run_recursive(args, context)
-    inspected = inspect_argument(args.path, context.texts)
-    answer = answer_of(inspected, asks_engine=args.engine_check)
+    checked = with_template_checked(inspect_argument(args.path, context.texts))
+    answer = answer_of(checked.inspected, asks_engine=args.engine_check, template=checked.check)
     if args.json:
         context.print_json(answer_json(answer))
     else:

@@ -6,26 +6,30 @@ from typing import Any
 from app.findings import Finding
 from app.gguf.anatomy import Anatomy, anatomy_of
 from app.gguf.inspect_file import InspectedFile
+from app.parsing.template_check import TemplateCheck
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`engine_accepts` is None until asked, and when no engine could answer."""
+    """`engine_accepts` is None until asked, and when no engine could answer; `template` likewise."""
 
     inspected: InspectedFile
     engine_accepts: bool | None
     findings: tuple[Finding, ...]
+    template: TemplateCheck | None = None
 
 
-def answer_of(inspected: InspectedFile, *, asks_engine: bool) -> Answer:
+def answer_of(
+    inspected: InspectedFile, *, asks_engine: bool, template: TemplateCheck | None = None
+) -> Answer:
     """Return what is known of a file; with `asks_engine` also what an engine says to it."""
     if not asks_engine:
-        return Answer(inspected, None, inspected.findings)
+        return Answer(inspected, None, inspected.findings, template)
     from app.engine.dry_run import engine_accepts  # only this option needs the engine package
 
     facts = inspected.facts
     accepts, findings = engine_accepts(facts.path, facts.kv_overrides)
-    return Answer(inspected, accepts, (*inspected.findings, *findings))
+    return Answer(inspected, accepts, (*inspected.findings, *findings), template)
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -64,6 +68,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "embedding_length": facts.embedding_length,
         "vocabulary_size": facts.vocabulary_size,
         "has_chat_template": facts.has_chat_template,
+        "chat_template": None if answer.template is None else answer.template.to_json(),
         "attention_kind": facts.attention.kind.value,
         "kv_overrides": dict(facts.kv_overrides),
         "loadable": answer.inspected.loadable,

@@ -148,6 +148,7 @@ class ModelFacts:
         tensors: The whole table over all shards.
         bytes_outside_layers: Token embedding, output and other tensors without a block index.
         kv_overrides: Metadata the engine must be given for this file to load (`gguf/repair.py`).
+        needs_chatml: Its own chat template was tried and cannot be used (`parsing/template_findings.py`).
     """
 
     path: Path
@@ -176,6 +177,7 @@ class ModelFacts:
     tensors: tuple[TensorInfo, ...] = ()
     bytes_outside_layers: dict[TensorClass, int] = field(default_factory=dict)
     kv_overrides: tuple[tuple[str, bool | int | float | str], ...] = ()
+    needs_chatml: bool = False
 
     @property
     def is_moe(self) -> bool:
@@ -186,6 +188,11 @@ class ModelFacts:
     def has_chat_template(self) -> bool:
         """True when the header carries `tokenizer.chat_template`."""
         return self.chat_template is not None
+
+    @property
+    def prompt_template(self) -> str | None:
+        """The model's template as far as prompts are made with it; None for ChatML."""
+        return None if self.needs_chatml else self.chat_template
 
     @property
     def expert_layers(self) -> tuple[LayerFacts, ...]:

@@ -41,17 +41,18 @@ _KINDS: Final = (FileKind.MODEL, FileKind.EMBEDDING, FileKind.RERANKER, FileKind
 
 
 class ValueSource(StrEnum):
-    """Where a right value comes from; the first two leave no doubt."""
+    """Where a right value comes from; the first three leave no doubt."""
 
     TENSORS = "tensors"
     SAME_VALUE = "same-value"
+    TEMPLATE = "template"
     OTHER_PREFIX = "other-prefix"
     USUAL = "usual"
     SAFE = "safe"
     CHOSEN = "chosen"
 
 
-_CERTAIN: Final = (ValueSource.TENSORS, ValueSource.SAME_VALUE)
+_CERTAIN: Final = (ValueSource.TENSORS, ValueSource.SAME_VALUE, ValueSource.TEMPLATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from app.parsing.template_cases import Message
+
 CHATML: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -27,9 +29,6 @@ TEMPLATE_ERRORS: Final = (
     SyntaxError,
 )
 """What compiling and running a foreign template can raise; `MemoryError` is the child's to tell."""
-
-Message = Mapping[str, Any]
-"""`role` and `content`."""
 
 
 class ChatTemplateError(Exception):

@@ -1,6 +1,5 @@
 """What a limited child may be asked: jobs by name, loaded by the child only."""
 
-import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,11 +8,6 @@ Job = Callable[[Any, bytes], Any]
 
 TEMPLATE_RENDER: Final = "chat-template-render"
 TEMPLATE_CHECK: Final = "chat-template-check"
-
-_JOBS: Final = {
-    TEMPLATE_RENDER: "app.parsing.template_jobs:render",
-    TEMPLATE_CHECK: "app.parsing.template_jobs:check",
-}
 
 
 class JobRefusedError(Exception):
@@ -26,6 +20,9 @@ def job_named(name: str) -> Job:
     Raises:
         KeyError: no such job.
     """
-    module, _, function = _JOBS[name].partition(":")
-    job: Job = getattr(importlib.import_module(module), function)
-    return job
+    # imports in the open, so that a frozen program holds what they name
+    if name in (TEMPLATE_RENDER, TEMPLATE_CHECK):
+        from app.parsing import template_jobs
+
+        return template_jobs.render if name == TEMPLATE_RENDER else template_jobs.check
+    raise KeyError(name)

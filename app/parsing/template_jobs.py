@@ -3,28 +3,10 @@
 from functools import lru_cache
 from typing import Any, Final
 
-from app.parsing.chat_template import ChatTemplate, ChatTemplateError, Message
+from app.parsing.chat_template import ChatTemplate, ChatTemplateError
 from app.parsing.jobs import JobRefusedError
+from app.parsing.template_cases import ANSWER, SECOND, SYSTEM, TOOL, TOOL_NAME, USER, Message, cases
 
-SYSTEM: Final = "Mx7systemQ"
-USER: Final = "Mx7userQ"
-SECOND: Final = "Mx7secondQ"
-ANSWER: Final = "Mx7answerQ"
-"""Texts no template contains by itself, so that what became of them can be seen."""
-
-TOOL: Final = {
-    "type": "function",
-    "function": {
-        "name": "Mx7toolQ",
-        "description": "Mx7toolQ",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "description": "Mx7cityQ"}},
-            "required": ["city"],
-        },
-    },
-}
-_TOOL_NAME: Final = "Mx7toolQ"
 _SWITCHES: Final = ("enable_thinking", "thinking")
 """Variables by which templates turn reasoning on and off (Qwen, GLM; DeepSeek)."""
 
@@ -54,31 +36,18 @@ def check(value: Any, _attachment: bytes) -> dict[str, Any]:
     except ChatTemplateError as reason:
         return {"broken": {"detail": str(reason), "line": reason.line}}
     return {
-        "tries": {name: _try(template, messages) for name, messages in _cases().items()},
-        "tools": _try(template, [_said("user", USER)], {"tools": [TOOL]}),
+        "tries": {name: _try(template, messages) for name, messages in cases().items()},
+        "tools": _try(template, cases()["user"], {"tools": [TOOL]}),
         "switch": any(_turns(template, name) for name in _SWITCHES),
-        "turn_end": _turn_end(template),
+        "turn_end": _after_answer(template, cases()["conversation"][:2]),
+        "next_turn": _after_answer(template, cases()["conversation"]),
         "previews": {name: _preview(template, messages) for name, messages in value["previews"].items()},
-    }
-
-
-def _cases() -> dict[str, list[Message]]:
-    user, answer = _said("user", USER), _said("assistant", ANSWER)
-    return {
-        "user": [user],
-        "system": [_said("system", SYSTEM), user],
-        "conversation": [user, answer, _said("user", SECOND)],
-        "two-users": [user, _said("user", SECOND)],
     }
 
 
 @lru_cache(maxsize=2)
 def _compiled(source: str | None, bos: str, eos: str) -> ChatTemplate:
     return ChatTemplate(source, bos, eos)
-
-
-def _said(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
 
 
 def _try(
@@ -89,27 +58,26 @@ def _try(
         prompt = template.render(messages, given)
     except ChatTemplateError as reason:
         return {"error": str(reason)}
-    known = (SYSTEM, USER, SECOND, ANSWER, _TOOL_NAME)
+    known = (SYSTEM, USER, SECOND, ANSWER, TOOL_NAME)
     return {"holds": [text for text in known if text in prompt]}
 
 
 def _turns(template: ChatTemplate, switch: str) -> bool:
     try:
-        prompts = {template.render([_said("user", USER)], {switch: value}) for value in (True, False)}
+        prompts = {template.render(cases()["user"], {switch: value}) for value in (True, False)}
     except ChatTemplateError:
         return False
     return len(prompts) == 2
 
 
-def _turn_end(template: ChatTemplate) -> str | None:
-    """Return what comes after an answer, up to the end of the conversation; None when that is unknown."""
-    messages = [_said("user", USER), _said("assistant", ANSWER)]
+def _after_answer(template: ChatTemplate, messages: list[Message]) -> str | None:
+    """Return what comes after an answer, at the end of a conversation or before the next question."""
     try:
         prompt = template.render(messages, asks_answer=False)
     except ChatTemplateError:
         return None
     _, mark, tail = prompt.rpartition(ANSWER)
-    return tail[:_TAIL_CHARACTERS] if mark else None
+    return tail.partition(SECOND)[0][:_TAIL_CHARACTERS] if mark else None
 
 
 def _preview(template: ChatTemplate, messages: list[Message]) -> str | None:

@@ -86,4 +86,4 @@ def opener_of(view: ModelView) -> str | None:
     """Return the reasoning tag the prompt ends with; the echo engine has no prompt."""
     if view.facts is None or view.engine_name == ECHO.name:
         return None
-    return opener_in_template(view.facts.chat_template)
+    return opener_in_template(view.facts.prompt_template)

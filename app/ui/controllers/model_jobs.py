@@ -14,6 +14,7 @@ from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
 from app.library.default_model import default_model_findings
 from app.options import EngineOptions
+from app.parsing.template_findings import CheckedTemplate, with_template_checked
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.plan import plan_offload
 from app.texts import system_language
@@ -51,6 +52,7 @@ class ModelPorts:
 
     fresh_budget: Callable[[], MemoryBudget]
     inspect: Callable[[Path], InspectedFile] = inspect_path
+    check_template: Callable[[InspectedFile], CheckedTemplate] = with_template_checked
     choose: Callable[[str | None, str | None], EngineSpec] = choose_engine
     make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session
     language: Callable[[], str] = system_language
@@ -103,8 +105,8 @@ class LaunchRequest:
 
 
 def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
-    """Read the header, look at the machine, plan."""
-    inspected = ports.inspect(path)
+    """Read the header, try the chat template, look at the machine, plan."""
+    inspected = ports.check_template(ports.inspect(path)).inspected
     findings = findings_for_chat(inspected)
     budget = ports.fresh_budget()
     is_good = all(finding.severity is not Severity.ERROR for finding in findings)

@@ -1,0 +1,106 @@
+"""What a checked chat template means for a model: findings, and what the engine is told instead."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.findings import Finding, FindingCode, warning
+from app.gguf.inspect_file import InspectedFile
+from app.gguf.right_values import U32, RightValue, ValueSource, overrides_of
+from app.gguf.special_tokens import MARK, SpecialTokens, special_tokens
+from app.parsing.template_check import LIMITS, TemplateCheck, TemplateFault, check_template
+
+CHATML_TURN_END: Final = "<|im_end|>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTemplate:
+    """A model whose chat template has been tried.
+
+    Attributes:
+        inspected: With the findings on the template, and with what the engine must be told because of it.
+        check: None without a template, and when no verdict could be had.
+    """
+
+    inspected: InspectedFile
+    check: TemplateCheck | None
+
+
+def with_template_checked(inspected: InspectedFile) -> CheckedTemplate:
+    """Try the chat template of a model, if it has one. Blocks: a process starts, and the vocabulary is read.
+
+    A template that cannot be used is set aside (`ModelFacts.needs_chatml`), and a token that ends turns
+    unknown to engines is named to them at load; both are findings.
+    """
+    facts = inspected.facts
+    tokens = special_tokens(inspected.headers[0]) if inspected.headers else None
+    if facts.chat_template is None or tokens is None:
+        return CheckedTemplate(inspected, None)
+    check = check_template(facts.chat_template, tokens)
+    if check is None:
+        return CheckedTemplate(inspected, None)
+    found = (*_faults(check, facts.path.name), *_turn_findings(check, tokens, facts.path.name))
+    judged = replace(
+        inspected,
+        facts=replace(facts, needs_chatml=check.fault is not None),
+        findings=(*inspected.findings, *found),
+    )
+    return CheckedTemplate(_with_turn_end(judged), check)
+
+
+def _faults(check: TemplateCheck, file: str) -> tuple[Finding, ...]:
+    match check.fault:
+        case TemplateFault.BROKEN:
+            code = FindingCode.CHAT_TEMPLATE_BROKEN
+            return (warning(code, file=file, line=check.line, detail=check.detail),)
+        case TemplateFault.LOOPS:
+            return (
+                warning(
+                    FindingCode.CHAT_TEMPLATE_LOOPS,
+                    file=file,
+                    limit=check.detail,
+                    seconds=LIMITS.cpu_seconds,
+                    memory_bytes=LIMITS.memory_bytes,
+                ),
+            )
+        case TemplateFault.RAISES:
+            code = FindingCode.CHAT_TEMPLATE_RAISES
+            case = None if check.case is None else f"template-{check.case.value}"
+            return (warning(code, file=file, case=case, detail=check.detail),)
+        case TemplateFault.DROPS_TEXT:
+            return (warning(FindingCode.CHAT_TEMPLATE_DROPS_TEXT, file=file),)
+    return ()
+
+
+def _turn_findings(check: TemplateCheck, tokens: SpecialTokens, file: str) -> tuple[Finding, ...]:
+    """Return what is wrong with the mark after an answer; nothing where turns end without one.
+
+    Some templates write nothing after the last answer: the mark that begins the next turn ends answers then.
+    """
+    own = MARK.match((CHATML_TURN_END if check.fault else check.turn_end or "").lstrip())
+    mark = own or MARK.match((check.next_turn or "").lstrip())
+    if mark is None:
+        return ()
+    if mark[0] not in tokens.marks:
+        is_written = mark is own
+        return (warning(FindingCode.END_OF_TURN_UNKNOWN, file=file, token=mark[0]),) if is_written else ()
+    if tokens.ends_answer(mark[0]):
+        return ()
+    number = tokens.marks[mark[0]]
+    code = FindingCode.END_OF_TURN_MISSING
+    return (warning(code, file=file, token=mark[0], key=tokens.free_key, value=number),)
+
+
+def _with_turn_end(inspected: InspectedFile) -> InspectedFile:
+    """Return the model with the missing end of turn among what the engine is given."""
+    code = FindingCode.END_OF_TURN_MISSING
+    found = next((finding for finding in inspected.findings if finding.code is code), None)
+    if found is None:
+        return inspected
+    key, value = str(found.values["key"]), found.values["value"]
+    assert isinstance(value, int)
+    if any(right.key == key for right in inspected.right_values):  # the person has chosen one
+        return inspected
+    right = RightValue(key, value, U32, ValueSource.TEMPLATE, (code,))
+    rights = (*inspected.right_values, right)
+    facts = replace(inspected.facts, kv_overrides=overrides_of(rights, inspected.choice))
+    return replace(inspected, facts=facts, right_values=rights)
