@@ -36,6 +36,7 @@ class Settings:
         is_expert: The parameters are shown in full.
         last_model: Path of the model picked last.
         recent_models: Paths of models that were loaded, the newest first, at most `RECENT_MODELS_KEPT`.
+        library_paths: Files and folders the person added to the list of models.
         window_geometry: As the window itself writes it down.
         system_prompt: First message of every prompt; empty for none.
         sampling: How answers are sampled unless a chat says otherwise.
@@ -49,6 +50,7 @@ class Settings:
     is_expert: bool = False
     last_model: str | None = None
     recent_models: tuple[str, ...] = ()
+    library_paths: tuple[str, ...] = ()
     window_geometry: str | None = None
     system_prompt: str = ""
     sampling: SamplingOptions = field(default_factory=SamplingOptions)
@@ -212,6 +214,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "is_expert": _flag,
     "last_model": _text,
     "recent_models": _recent,
+    "library_paths": _texts,
     "window_geometry": _text,
     "system_prompt": _text,
 }

@@ -36,6 +36,10 @@ class FakeDesktop:
         if self.chosen is not None:
             on_chosen(self.chosen)
 
+    def choose_folder(self, title: str, folder: Path | None, on_chosen: Callable[[Path], None]) -> None:
+        if self.chosen is not None:
+            on_chosen(self.chosen)
+
     def open_folder(self, folder: Path) -> None:
         self.folders.append(folder)
 

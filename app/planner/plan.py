@@ -11,7 +11,8 @@ from app.options import (
     default_n_threads,
     default_repack,
 )
-from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, Wishes
+from app.planner.caches import Extent
+from app.planner.facts import DevicePlan, LadderStep, MemoryBudget, OffloadPlan, Part, Wishes
 from app.planner.judge import (
     moe_findings,
     no_gpu_finding,
@@ -21,7 +22,7 @@ from app.planner.judge import (
     wished_context,
 )
 from app.planner.ladder import Rung, ladder_cuts, ladder_steps
-from app.planner.placement import ModelSizes, Placement, model_sizes, place
+from app.planner.placement import Cut, ModelSizes, Placement, model_sizes, place
 from app.planner.search import Question, choose, is_unreduced
 from app.planner.speed import tokens_per_second
 
@@ -70,6 +71,22 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     return _written_out(case, placement, findings)
 
 
+def plan_of_step(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan, step: LadderStep) -> OffloadPlan:
+    """Return where everything would go with the options of one of the plan's steps."""
+    options = step.options
+    if options == plan.options:
+        return plan
+    sizes = model_sizes(model)
+    cut = Cut(
+        Extent(options.n_ctx, options.n_ubatch, options.type_k),
+        options.n_gpu_layers,
+        sizes.weights.block_count if options.cpu_moe else options.n_cpu_moe,
+        options.op_offload,
+    )
+    placement = place(sizes, cut, gpu_limits(budget, into_reserve=True))
+    return replace(_carried_out(model, budget, placement, options), ladder=plan.ladder)
+
+
 def gpu_limits(budget: MemoryBudget, *, into_reserve: bool = False) -> tuple[int, ...]:
     """Return what each GPU may take: the reserve stays free, and so much that no plan warns about itself.
 
@@ -102,13 +119,20 @@ def _gpu_findings(case: _Case, placement: Placement) -> tuple[Finding, ...]:
 
 
 def _written_out(case: _Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:
-    disk_bytes = disk_share_bytes(placement, case.budget)
     options = _options(case, placement)
     rungs = [
         Rung(name, _options(case, place(case.sizes, cut, case.limits)))
         for name, cut in ladder_cuts(placement, case.sizes)
     ]
-    devices = (*_gpu_plans(placement, case.budget), _cpu_plan(placement, case.budget, disk_bytes))
+    plan = _carried_out(case.model, case.budget, placement, options)
+    return replace(plan, ladder=ladder_steps(options, rungs), findings=findings)
+
+
+def _carried_out(
+    model: ModelFacts, budget: MemoryBudget, placement: Placement, options: EngineOptions
+) -> OffloadPlan:
+    disk_bytes = disk_share_bytes(placement, budget)
+    devices = (*_gpu_plans(placement, budget), _cpu_plan(placement, budget, disk_bytes))
     return OffloadPlan(
         options=options,
         devices=devices,
@@ -116,9 +140,7 @@ def _written_out(case: _Case, placement: Placement, findings: tuple[Finding, ...
         disk_bytes=disk_bytes,
         kv_cache_bytes=_sum_of(devices, Part.KV_CACHE) + _sum_of(devices, Part.STATE),
         compute_bytes=_sum_of(devices, Part.COMPUTE),
-        tokens_per_second=tokens_per_second(case.model, placement, disk_bytes, case.budget),
-        ladder=ladder_steps(options, rungs),
-        findings=findings,
+        tokens_per_second=tokens_per_second(model, placement, disk_bytes, budget),
     )
 
 

@@ -18,6 +18,10 @@ class Desktop(Protocol):
         """Let the person choose a file; `on_chosen` is called later, or never."""
         ...
 
+    def choose_folder(self, title: str, folder: Path | None, on_chosen: Callable[[Path], None]) -> None:
+        """Let the person choose a folder; `on_chosen` is called later, or never."""
+        ...
+
     def open_folder(self, folder: Path) -> None:
         """Show a folder in the file manager."""
         ...
@@ -44,9 +48,14 @@ class QtDesktop:
         """Open the system's file dialog without blocking."""
         dialog = QFileDialog(self._parent, title, str(folder or ""), pattern)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(lambda name: on_chosen(Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        _open(dialog, on_chosen)
+
+    def choose_folder(self, title: str, folder: Path | None, on_chosen: Callable[[Path], None]) -> None:
+        """Open the system's dialog for folders without blocking."""
+        dialog = QFileDialog(self._parent, title, str(folder or ""))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        _open(dialog, on_chosen)
 
     def open_folder(self, folder: Path) -> None:
         """Show a folder in the file manager."""
@@ -61,3 +70,9 @@ class QtDesktop:
     def copy(self, text: str) -> None:
         """Put text into the clipboard."""
         QGuiApplication.clipboard().setText(text)
+
+
+def _open(dialog: QFileDialog, on_chosen: Callable[[Path], None]) -> None:
+    dialog.fileSelected.connect(lambda name: on_chosen(Path(name)))
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()

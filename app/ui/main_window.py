@@ -29,6 +29,7 @@ from app.ui.views.drop import DropOverlay, Refusal, dropped_path
 from app.ui.views.model_bar import DOCK_SHORTCUT, ModelBar
 from app.ui.views.model_palette import ModelPalette
 from app.ui.views.model_picker import SHORTCUT as MODEL_SHORTCUT
+from app.ui.views.models_page import ModelsPage
 from app.ui.views.rail import PLACES, Rail, place_shortcut
 from app.ui.views.settings_page import SettingsPage
 from app.ui.views.state_words import model_name
@@ -37,6 +38,7 @@ from app.ui.widgets.layouts import column, holder, row
 from app.ui.widgets.toast import Toast
 
 CHAT: Final = "chat"
+MODELS: Final = "models"
 SETTINGS: Final = "settings"
 STOP_KEY: Final = "Esc"
 DOCK_FROM_WIDTH: Final = 1040
@@ -68,6 +70,7 @@ class MainWindow(QMainWindow):
         self.conversation_list = ConversationList(looks)
         self.chat_place = ChatPlace(looks)
         self.dock = Dock(looks)
+        self.models_page = ModelsPage(looks)
         self.settings_page = SettingsPage(looks)
         self.status_bar = StatusBar(looks)
         self.palette_popup = ModelPalette(looks, self)
@@ -104,6 +107,11 @@ class MainWindow(QMainWindow):
         """Open a place of the rail."""
         self.rail.set_place(key)
         self.pages.setCurrentIndex([place.key for place in PLACES].index(key))
+
+    @property
+    def place(self) -> str:
+        """Key of the place that is open."""
+        return PLACES[self.pages.currentIndex()].key
 
     def open_palette(self) -> None:
         """Open the palette below the model's name."""
@@ -187,7 +195,7 @@ class MainWindow(QMainWindow):
         chat_page = row(self.conversation_list, gap=0)
         chat_page.addWidget(self.chat_place, 1)
         chat_page.addWidget(self.dock)
-        for page in (holder(chat_page), self.settings_page):
+        for page in (holder(chat_page), self.models_page, self.settings_page):
             self.pages.addWidget(page)
         right = column(self.model_bar, gap=0)
         right.addWidget(self.pages, 1)
@@ -235,6 +243,9 @@ class MainWindow(QMainWindow):
             self.seen_changed.emit(is_seen)
 
     def _on_search_key(self) -> None:
+        if self.place == MODELS:
+            self.models_page.list.focus_search()
+            return
         self.show_place(CHAT)
         self.conversation_list.focus_search()
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from app.library.model_origins import program_folders
 from app.ui.controllers.machine_controller import MachineController
 from app.ui.controllers.preferences import Preferences
 from app.ui.desktop import Desktop
@@ -18,6 +20,7 @@ class Parts:
 
     Attributes:
         log_lines: Returns the program's newest warnings.
+        model_folders: Returns the folders in which programs keep models.
     """
 
     window: MainWindow
@@ -28,3 +31,4 @@ class Parts:
     desktop: Desktop
     awake: KeepAwake
     log_lines: Callable[[], tuple[str, ...]]
+    model_folders: Callable[[], tuple[Path, ...]] = program_folders

@@ -13,6 +13,7 @@ from app.chat.store import ConversationStore
 from app.files import folder_finding
 from app.findings import Finding
 from app.hardware.ports import GpuSource, HostSource
+from app.library.model_origins import program_folders
 from app.paths import chats_file, data_folder, engines_folder, logs_folder, models_folder, settings_file
 from app.ui.bridge import Bridge
 from app.ui.collecting import Collecting
@@ -38,6 +39,7 @@ from app.ui.theme.tokens import Palette
 from app.ui.views.crash_dialog import CrashDialog
 from app.ui.window_geometry import DockState, dock_of_text, place_window, window_text
 from app.ui.wiring_chat import ChatWiring
+from app.ui.wiring_library import LibraryWiring
 from app.ui.wiring_machine import MachineWiring
 from app.ui.wiring_model import ModelWiring
 from app.ui.wiring_preferences import PreferencesWiring
@@ -54,6 +56,7 @@ class Ports:
         make_inhibitor: Gets the reason the system may show.
         make_session: Starts an engine.
         log_lines: Returns the program's newest warnings, for reports.
+        model_folders: Returns the folders in which programs keep models.
     """
 
     gpu_source: GpuSource
@@ -62,6 +65,7 @@ class Ports:
     make_inhibitor: Callable[[str], SleepInhibitor] = system_inhibitor
     make_session: MakeSession = make_session
     log_lines: Callable[[], tuple[str, ...]] = tuple
+    model_folders: Callable[[], tuple[Path, ...]] = program_folders
 
 
 class Program(QObject):
@@ -99,6 +103,7 @@ class Program(QObject):
         self._crash_dialog: CrashDialog | None = None
         self.parts = self._make_parts()
         self._model_wiring = ModelWiring(self.parts, self.model)
+        self._library_wiring = LibraryWiring(self.parts, self.model, self._model_wiring)
         self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
         self._machine_wiring = MachineWiring(self.parts, self.model)
         self._preferences_wiring = PreferencesWiring(self.parts)
@@ -160,6 +165,7 @@ class Program(QObject):
         self.parts.awake.close()
         self.chat.close()
         self.machine.stop()
+        self._library_wiring.close()
         self._tasks.close()
         self.model.close()
         self._settings_tasks.finish(SAVE_SECONDS)
@@ -211,6 +217,7 @@ class Program(QObject):
             self._ports.make_desktop(self.window),
             KeepAwake(self._ports.make_inhibitor(reason)),
             self._ports.log_lines,
+            self._ports.model_folders,
         )
 
     @Slot(object)

@@ -39,6 +39,11 @@ class Tasks:
             target=self._run, args=(job, on_done, on_error or _raise), name="tasks", daemon=True
         ).start()
 
+    def post(self, deliver: Callable[[], None]) -> None:
+        """Have `deliver` called in the GUI thread: what a job has so far. Any thread."""
+        if not self._is_closed:
+            self._bridge.post_job_end(partial(self._deliver, deliver))
+
     def close(self) -> None:
         """Deliver nothing any more. Jobs that run go on, unheard."""
         self._is_closed = True
@@ -47,14 +52,10 @@ class Tasks:
         try:
             result = job()
         except Exception as reason:  # noqa: BLE001 the entry of a thread: whoever asked judges the error
-            self._post(partial(on_error, reason))
+            self.post(partial(on_error, reason))
         else:
             if on_done is not None:
-                self._post(partial(on_done, result))
-
-    def _post(self, deliver: Callable[[], None]) -> None:
-        if not self._is_closed:
-            self._bridge.post_job_end(partial(self._deliver, deliver))
+                self.post(partial(on_done, result))
 
     def _deliver(self, deliver: Callable[[], None]) -> None:
         if not self._is_closed:

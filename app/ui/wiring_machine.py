@@ -36,7 +36,8 @@ class MachineWiring(QObject):
         self._parts = parts
         self._view = ModelView()
         self._sample: Sample | None = None
-        parts.window.dock.plan_tab.finding_action_requested.connect(self._on_finding_action)
+        for view in (parts.window.dock.plan_tab, parts.window.models_page):
+            view.finding_action_requested.connect(self._on_finding_action)
         parts.window.seen_changed.connect(parts.machine.set_active)
         parts.machine.sample_taken.connect(self._on_sample)
         parts.machine.hardware_changed.connect(self._on_hardware)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.findings import Finding
 from app.library.default_model import SIZE_BYTES, default_model_path
+from app.planner.facts import LadderStep
 from app.ui.controllers.model_controller import ModelController
 from app.ui.known_models import known_models
 from app.ui.model_view import ModelPhase, ModelView
@@ -26,6 +27,9 @@ class ModelWiring(QObject):
         self._parts = parts
         self._model = model
         self._loads_when_planned = False
+        self._step: LadderStep | None = None  # what is loaded then; None for the first
+        self._known: tuple[PaletteModel, ...] = ()
+        self._found: tuple[PaletteModel, ...] = ()
         self._shown = ModelView()
         self._connect_bar()
         self._connect_stage()
@@ -38,8 +42,18 @@ class ModelWiring(QObject):
 
     def open_path(self, path: Path) -> None:
         """Pick a model that came from outside: an argument, a drop, a second start."""
-        self._loads_when_planned = False
+        self._loads_when_planned, self._step = False, None
         self._model.pick(Path(os.path.abspath(path)))  # noqa: PTH100  # keeps `..` and links as they are
+
+    def load_path(self, path: Path, step: LadderStep) -> None:
+        """Pick a model and load it with a plan that was made for it."""
+        self._loads_when_planned, self._step = True, step
+        self._model.pick(path)
+
+    def show_found(self, models: tuple[PaletteModel, ...]) -> None:
+        """Offer the models of the library in the palette as well."""
+        self._found = models
+        self._show_palette()
 
     @Slot()
     def look_for_models(self) -> None:
@@ -95,7 +109,14 @@ class ModelWiring(QObject):
             self._parts.window.chat_place.composer.setFocus()  # what is typed now waits for the model
         if view.phase is ModelPhase.PLANNED and self._loads_when_planned:
             self._loads_when_planned = False
+            self._load_planned()
+
+    def _load_planned(self) -> None:
+        step, self._step = self._step, None
+        if step is None:
             self._model.load()
+        else:
+            self._model.load_step(step)
 
     @Slot(object)
     def _on_pick_refused(self, why: Finding) -> None:
@@ -124,7 +145,7 @@ class ModelWiring(QObject):
     def _on_default_requested(self) -> None:
         path = default_model_path()
         if path is not None:
-            self._loads_when_planned = True
+            self._loads_when_planned, self._step = True, None
             self._parts.window.chat_place.composer.setFocus()
             self._model.pick(path)
 
@@ -132,7 +153,7 @@ class ModelWiring(QObject):
     def _on_last_requested(self) -> None:
         path = self._last_model()
         if path is not None:
-            self._loads_when_planned = True
+            self._loads_when_planned, self._step = True, None
             self._model.pick(path)
 
     @Slot(object)
@@ -146,7 +167,15 @@ class ModelWiring(QObject):
         copy_report(self._parts, self._shown)
 
     def _on_models_found(self, models: tuple[PaletteModel, ...]) -> None:
-        self._parts.window.palette_popup.show_models(models)
+        self._known = models
+        self._show_palette()
+
+    def _show_palette(self) -> None:
+        """Show what is known; the library's words for a model go before those made of its file name."""
+        mine = {model.path for model in self._known if model.group != "found"}
+        found = {model.path: model for model in (*self._known, *self._found) if model.path not in mine}
+        known = (model for model in self._known if model.path in mine)
+        self._parts.window.palette_popup.show_models((*known, *found.values()))
 
     def _on_default_found(self, path: Path | None) -> None:
         stage = self._parts.window.chat_place.stage

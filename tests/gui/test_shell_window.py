@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.texts import Texts
-from app.ui.main_window import CHAT, SETTINGS, MainWindow
+from app.ui.main_window import CHAT, MODELS, SETTINGS, MainWindow
 from app.ui.model_view import ModelPhase
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import DARK
@@ -93,7 +93,7 @@ def test_nothing_is_clipped_in_a_small_window(window: MainWindow, qtbot: QtBot) 
     for name, view in every_phase():
         window.show_view(view)
         window.show_sample(sample_with_gpu())
-        for place in (CHAT, SETTINGS):
+        for place in (CHAT, MODELS, SETTINGS):
             window.show_place(place)
             hint = window.minimumSizeHint()
             assert (hint.width() <= SMALL[0], hint.height() <= SMALL[1]) == (True, True), name
@@ -116,7 +116,7 @@ def test_every_control_has_a_name_for_readers_of_the_screen(window: MainWindow) 
     for name, view in every_phase():
         window.show_view(view)
         window.show_sample(sample_with_gpu())
-        for place in (CHAT, SETTINGS):
+        for place in (CHAT, MODELS, SETTINGS):
             window.show_place(place)
             nameless |= {
                 (name, type(control).__name__, type(control.parent()).__name__)
@@ -157,10 +157,14 @@ def test_tab_comes_round_to_where_it_began(window: MainWindow, qtbot: QtBot) -> 
 def test_keys_lead_to_places(window: MainWindow, qtbot: QtBot) -> None:
     control = Qt.KeyboardModifier.ControlModifier
     qtbot.keyClick(window, Qt.Key.Key_2, control)
+    assert window.pages.currentWidget() is window.models_page
+    qtbot.keyClick(window, Qt.Key.Key_K, control)
+    assert window.models_page.list.search.hasFocus()
+    qtbot.keyClick(window, Qt.Key.Key_3, control)
     assert window.pages.currentWidget() is window.settings_page
     qtbot.keyClick(window, Qt.Key.Key_1, control)
     assert window.pages.currentIndex() == 0
-    qtbot.keyClick(window, Qt.Key.Key_2, control)
+    qtbot.keyClick(window, Qt.Key.Key_3, control)
     qtbot.keyClick(window, Qt.Key.Key_K, control)
     assert window.pages.currentIndex() == 0
     assert window.conversation_list.search.hasFocus()

@@ -91,6 +91,10 @@ class Preferences(QObject):
         others = [known for known in self._settings.recent_models if known != str(path)]
         self.set(last_model=str(path), recent_models=(str(path), *others)[:RECENT_MODELS_KEPT])
 
+    def add_library_path(self, path: Path) -> None:
+        """Remember a file or folder that the list of models looks at."""
+        self.set(library_paths=tuple(dict.fromkeys((*self._settings.library_paths, str(path)))))
+
     def attach(self, looks: LookSource, is_system_dark: Callable[[], bool]) -> None:
         """Keep `looks` in step with theme, language and zoom from now on."""
         self._looks = looks

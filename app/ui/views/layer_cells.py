@@ -1,12 +1,16 @@
 """Which memory each layer lies in, from the numbers an engine is given. Pure."""
 
-from app.gguf.facts import LayerFacts, ModelFacts
+from app.gguf.facts import LayerFacts, ModelFacts, TensorClass
 from app.options import EngineOptions
 from app.planner.facts import OffloadPlan
 from app.planner.sizes import block_count
 from app.ui.widgets.layer_facts import LayerCell, Tier
 
 __all__ = ["LayerCell", "Tier", "cells_of"]
+
+_SHARED = (TensorClass.SHARED_EXPERTS,)
+_FFN = (*_SHARED, TensorClass.DENSE_FFN)
+"""In a layer with experts only a norm is left of the dense class."""
 
 
 def cells_of(facts: ModelFacts, plan_or_options: OffloadPlan | EngineOptions) -> tuple[LayerCell, ...]:
@@ -59,4 +63,5 @@ def _cell(layer: LayerFacts, tier: Tier, other: Tier, share: float) -> LayerCell
         other_bytes=sum(layer.bytes_by_class.values()) - routed,
         other_tier=other,
         disk_share=share if spills else 0.0,
+        ffn_bytes=sum(layer.bytes_by_class.get(kind, 0) for kind in (_SHARED if routed else _FFN)),
     )

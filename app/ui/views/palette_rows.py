@@ -1,6 +1,7 @@
 """The rows of the model palette, for Qt's list view, and how they are painted."""
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from app.ui.theme.look import LookSource
 ROW_ROLE: Final = Qt.ItemDataRole.UserRole + 1
 GROUPS: Final = ("recent", "found", "default")
 """The ends of their text keys, in the order shown."""
+
+SHOWN_MOST: Final = 60
 
 _CORNER: Final = 8
 _ICON: Final = 20
@@ -67,13 +70,15 @@ PaletteRow = PaletteModel | HeadRow | FileRow
 def palette_rows(models: tuple[PaletteModel, ...], words: str) -> tuple[PaletteRow, ...]:
     """Return heads and the models whose name, detail or file name holds all `words`; the file dialog is last.
 
-    A model that is in two groups is shown in the first.
+    A model that is in two groups is shown in the first. Of a group no more than `SHOWN_MOST`: who has more
+    types another letter.
     """
     parts = words.casefold().split()
     rows: list[PaletteRow] = []
     seen: set[Path] = set()
     for group in GROUPS:
-        members = [m for m in models if m.group == group and m.path not in seen and _matches(m, parts)]
+        matching = (m for m in models if m.group == group and m.path not in seen and _matches(m, parts))
+        members = list(islice(matching, SHOWN_MOST))
         seen.update(member.path for member in members)
         if members:
             rows += [HeadRow(group), *members]

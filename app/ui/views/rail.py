@@ -32,7 +32,7 @@ class Place:
     is_at_foot: bool = False
 
 
-PLACES: Final = (Place("chat"), Place("settings", is_at_foot=True))
+PLACES: Final = (Place("chat"), Place("models"), Place("settings", is_at_foot=True))
 """In the order of the short cuts Ctrl+1, Ctrl+2, ...; a new place is a new row here."""
 
 

@@ -60,13 +60,15 @@ class FindingRow(QWidget):
         self._sign.set_icon(*SIGNS[finding.severity])
         self._set_texts()
 
-    def show_passed(self, text: str) -> None:
-        """Show that nothing was found."""
+    def show_passed(self, text: str, detail: str = "") -> None:
+        """Show that something is in order; `detail` is the evidence."""
         self._finding = None
         self._button.hide()
         self._sign.set_icon("ok", "success_text")
         self._message.setText(text)
-        self._help.hide()
+        self._message.setAccessibleName(text)
+        self._help.setText(detail)
+        self._help.setVisible(bool(detail))
 
     def _set_texts(self) -> None:
         if self._finding is None:

@@ -23,6 +23,8 @@ class LayerCell:
         is_mtp: An extra multi-token-prediction block; plain decoding passes over it.
         disk_share: Of the routed experts, 0..1. Which experts that are changes while answering, so every
             layer in RAM has the same share.
+        ffn_bytes: Of `other_bytes`, what every token passes besides attention: shared experts, or the
+            feed-forward part of a dense layer.
     """
 
     index: int
@@ -33,3 +35,4 @@ class LayerCell:
     other_bytes: int
     other_tier: Tier = Tier.VRAM
     disk_share: float = 0.0
+    ffn_bytes: int = 0

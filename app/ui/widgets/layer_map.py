@@ -44,6 +44,8 @@ TierOf = Callable[[LayerCell], tuple[Tier | None, float]]
 class LayerMap(QWidget):
     """Tier by colour and pattern. The mouse or the arrow keys select a layer; its figures are the tool tip.
 
+    Which rows there are, and the room beside them, is for heirs to change (`LayerRows`).
+
     Signals:
         layer_selected: index of the block, as the model counts it.
     """
@@ -148,8 +150,12 @@ class LayerMap(QWidget):
 
     @property
     def _axis_top(self) -> float:
-        rows = 2 if self._has_experts else 1
+        rows = sum(1 for _ in self._rows())
         return 2 * _FRAME + rows * _ROW_HEIGHT + (rows - 1) * _ROW_GAP
+
+    @property
+    def _right(self) -> float:
+        return _FRAME
 
     @property
     def _left(self) -> float:
@@ -173,7 +179,7 @@ class LayerMap(QWidget):
     def _column(self, position: int, count: int = 1) -> QRectF:
         """Return the box of `count` columns from `position` on, all rows high."""
         left = self._left
-        step = (self.width() - left - _FRAME) / len(self._cells)
+        step = (self.width() - left - self._right) / len(self._cells)
         return QRectF(left + position * step, _FRAME, count * step, self._axis_top - 2 * _FRAME)
 
     def _position_at(self, point: QPointF) -> int | None:
@@ -240,13 +246,13 @@ class LayerMap(QWidget):
         painter.setFont(look.font("caption"))
         painter.setPen(look.color("text_faint"))
         top, height = self._axis_top, self.height() - self._axis_top
-        free_until = self.width() + 1.0
+        free_until = self.width() - self._right + _FRAME + 1.0
         last = len(self._cells) - 1
         for position in (last, *range(0, last, _PAGE)):
             label = str(self._cells[position].index)
             width = QFontMetricsF(painter.font()).horizontalAdvance(label) + 2
             center = self._column(position).center().x()
-            right = min(center + width / 2, self.width())
+            right = min(center + width / 2, self.width() - self._right + _FRAME)
             if position != last and right + 4 > free_until:
                 break
             painter.drawText(QRectF(right - width, top, width, height), Qt.AlignmentFlag.AlignCenter, label)

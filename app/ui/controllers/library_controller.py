@@ -1,0 +1,157 @@
+"""The models there are: found in the background, shown as they come, judged when somebody looks at them."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.planner.facts import MemoryBudget
+from app.ui.controllers.library_jobs import Fits, LibraryPlaces, LibraryPorts, find_fits, find_models
+from app.ui.tasks import Tasks
+from app.ui.views.library_facts import Fit, LibraryModel, in_order
+
+OnFound = Callable[[tuple[LibraryModel, ...]], None]
+
+_TELL_SECONDS: Final = 0.15
+_FITS_AT_ONCE: Final = 4
+"""Models judged in one job: the first badges come soon, and what was scrolled past is left out."""
+
+
+class LibraryController(QObject):
+    """Owns the list of models. Methods return at once.
+
+    Signals:
+        models_changed: tuple of `LibraryModel` in the order to be shown, and whether more may come.
+        fits_changed: `Fit` by `Path`, of all models judged so far.
+    """
+
+    models_changed = Signal(object, bool)
+    fits_changed = Signal(object)
+
+    def __init__(self, tasks: Tasks, ports: LibraryPorts) -> None:
+        """Look at nothing yet."""
+        super().__init__()
+        self._tasks = tasks
+        self._ports = ports
+        self._models: dict[Path, LibraryModel] = {}
+        self._scan: threading.Event | None = None  # set: the scan under way is given up
+        self._budget: MemoryBudget | None = None
+        self._fits: dict[Path, Fit] = {}
+        self._judged: set[Path] = set()
+        self._wanted: list[Path] = []
+        self._is_judging = False
+
+    @property
+    def models(self) -> tuple[LibraryModel, ...]:
+        """What was found so far, in order."""
+        return in_order(self._models.values())
+
+    @property
+    def is_searching(self) -> bool:
+        """More models may come."""
+        return self._scan is not None
+
+    def look(self, places: LibraryPlaces) -> None:
+        """Look for models; a search under way is given up. Those known are shown until it is done."""
+        self._give_up()
+        given_up = threading.Event()
+        self._scan = given_up
+        scan = _Scan(self._tasks, partial(self._on_found, given_up))
+        self._tasks.run_in_background(
+            partial(find_models, self._ports, places, scan.add, given_up.is_set),
+            lambda _none: self._on_searched(given_up, scan),
+            partial(self._on_failed, given_up),
+        )
+        self.models_changed.emit(self.models, True)
+
+    def want_fits(self, paths: tuple[Path, ...]) -> None:
+        """Judge how these models fit, instead of those asked for before."""
+        self._wanted = [path for path in paths if path not in self._judged]
+        self._judge_next()
+
+    def forget_fits(self) -> None:
+        """Judge anew from now on: the memory that is free is another."""
+        self._budget = None
+        self._judged.clear()
+
+    @Slot()
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._give_up()
+        self._wanted = []
+
+    def _give_up(self) -> None:
+        if self._scan is not None:
+            self._scan.set()
+            self._scan = None
+
+    def _on_found(self, given_up: threading.Event, found: tuple[LibraryModel, ...]) -> None:
+        if given_up.is_set():
+            return
+        changed = {m.path: m for m in found if self._models.get(m.path) != m}
+        if changed:
+            self._models.update(changed)
+            self.models_changed.emit(self.models, True)
+
+    def _on_searched(self, given_up: threading.Event, scan: "_Scan") -> None:
+        if given_up.is_set():
+            return
+        self._scan = None
+        self._models = {model.path: model for model in scan.all}
+        self.models_changed.emit(self.models, False)
+
+    def _on_failed(self, given_up: threading.Event, reason: Exception) -> None:
+        if not given_up.is_set():
+            self._scan = None
+            self.models_changed.emit(self.models, False)
+        raise reason
+
+    def _judge_next(self) -> None:
+        if self._is_judging or not self._wanted:
+            return
+        batch, self._wanted = self._wanted[:_FITS_AT_ONCE], self._wanted[_FITS_AT_ONCE:]
+        self._is_judging = True
+        self._judged.update(batch)
+        self._tasks.run_in_background(
+            partial(find_fits, self._ports, self._budget, batch), self._on_judged, self._on_not_judged
+        )
+
+    def _on_judged(self, fits: Fits) -> None:
+        self._is_judging = False
+        self._budget = fits.budget
+        for path, fit in fits.by_path.items():
+            self._fits.pop(path, None)
+            if fit is not None:
+                self._fits[path] = fit
+        self.fits_changed.emit(dict(self._fits))
+        self._judge_next()
+
+    def _on_not_judged(self, reason: Exception) -> None:
+        self._is_judging = False
+        self._judge_next()
+        raise reason
+
+
+class _Scan:
+    """Collects what one search finds, and hands it over a few times a second."""
+
+    def __init__(self, tasks: Tasks, on_found: OnFound) -> None:
+        self._tasks = tasks
+        self._on_found = on_found
+        self._due: list[LibraryModel] = []
+        self._told_at = 0.0
+        self.all: list[LibraryModel] = []
+
+    def add(self, model: LibraryModel) -> None:
+        """Take one model. The thread of the search."""
+        self.all.append(model)
+        self._due.append(model)
+        now = time.monotonic()
+        if now - self._told_at >= _TELL_SECONDS:
+            self._told_at = now
+            found, self._due = tuple(self._due), []
+            self._tasks.post(partial(self._on_found, found))

@@ -1,0 +1,191 @@
+"""The model the Models page shows: looked at, planned, and put before the engine, but never loaded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.engine.dry_run import engine_accepts
+from app.findings import Finding
+from app.gguf.anatomy import Anatomy, anatomy_of
+from app.gguf.facts import ModelFacts
+from app.planner.facts import OffloadPlan, Wishes
+from app.planner.plan import plan_of_step
+from app.ui.controllers.model_jobs import CheckedModel, ModelPorts, check_model
+from app.ui.model_page_view import ModelPageView, Verdict
+from app.ui.model_view import ModelView
+from app.ui.tasks import Tasks
+
+CHECK_AFTER_MS: Final = 90
+"""Somebody who goes through the list with the arrow keys stays longer on what they want to see."""
+
+ASK_AFTER_MS: Final = 350
+"""Likewise, before a process is started."""
+
+Accepts = Callable[[Path, tuple[tuple[str, Any], ...]], tuple[bool | None, tuple[Finding, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedAt:
+    checked: CheckedModel
+    anatomy: Anatomy
+    plans: tuple[OffloadPlan, ...]
+
+
+class ShownModel(QObject):
+    """Owns what the page shows of one file. Methods return at once.
+
+    Signals:
+        view_changed: a `ModelPageView`.
+    """
+
+    view_changed = Signal(object)
+
+    def __init__(self, tasks: Tasks, ports: ModelPorts, accepts: Accepts = engine_accepts) -> None:
+        """Show nothing yet."""
+        super().__init__()
+        self._tasks = tasks
+        self._ports = ports
+        self._accepts = accepts
+        self._view = ModelPageView()
+        self._job = 0  # results of an older job than this are outdated
+        self._is_asking = False
+        self._may_ask = True
+        self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
+        self._check_timer.timeout.connect(self._check)
+        self._ask_timer = QTimer(self, singleShot=True, interval=ASK_AFTER_MS)
+        self._ask_timer.timeout.connect(self.ask_engine)
+
+    @property
+    def view(self) -> ModelPageView:
+        """What is shown now."""
+        return self._view
+
+    def show(self, path: Path | None) -> None:
+        """Look at another file; what was under way for the one before is dropped."""
+        if path == self._view.path:
+            return
+        self._stop()
+        self._set(ModelPageView(path=path, is_checking=path is not None))
+        if path is not None:
+            self._check_timer.start()
+
+    @Slot()
+    def look_again(self) -> None:
+        """Look at the same file once more: it, or the machine, has changed."""
+        if self._view.path is not None:
+            self._stop()
+            self._set(replace(self._view, is_checking=True, verdict=Verdict.NOT_ASKED, verdict_findings=()))
+            self._check_timer.start()
+
+    def set_wishes(self, wishes: Wishes) -> None:
+        """Plan again with other wishes."""
+        if wishes != self._view.wishes:
+            self._set(replace(self._view, wishes=wishes))
+            self.look_again()
+
+    def choose_step(self, index: int) -> None:
+        """Choose the step that would be loaded."""
+        if index < len(self._view.plans):
+            self._set(replace(self._view, chosen=index))
+
+    def set_load(self, view: ModelView | None, loaded_at: str) -> None:
+        """Say what became of the last load of the file shown."""
+        self._set(replace(self._view, last_load=view, loaded_at=loaded_at))
+
+    def set_may_ask(self, *, may_ask: bool) -> None:
+        """Say whether the engine may be asked unbidden: not while another file is being loaded or answers."""
+        self._may_ask = may_ask
+
+    @Slot()
+    def ask_engine(self) -> None:
+        """Ask the engine what it thinks of the file, in a process of its own."""
+        facts = self._view.facts
+        if facts is None or self._view.verdict is Verdict.ASKING:
+            return
+        self._ask_timer.stop()
+        self._set(replace(self._view, verdict=Verdict.ASKING, verdict_findings=()))
+        if not self._is_asking:  # one process at a time; who chose another file meanwhile waits for its end
+            self._ask(facts)
+
+    @Slot()
+    def close(self) -> None:
+        """Drop what is under way."""
+        self._stop()
+
+    def _stop(self) -> None:
+        self._job += 1
+        self._check_timer.stop()
+        self._ask_timer.stop()
+
+    def _check(self) -> None:
+        path = self._view.path
+        assert path is not None  # the timer is stopped without one
+        self._job += 1
+        self._tasks.run_in_background(
+            partial(_look_at, self._ports, path, self._view.wishes),
+            partial(self._on_looked_at, self._job),
+            partial(self._on_failed, self._job),
+        )
+
+    def _on_looked_at(self, job: int, seen: _LookedAt) -> None:
+        if job != self._job:
+            return
+        checked = seen.checked
+        steps = checked.plan.ladder if checked.plan is not None else ()
+        view = replace(
+            self._view,
+            is_checking=False,
+            facts=checked.facts,
+            anatomy=seen.anatomy,
+            findings=checked.findings + (checked.plan.findings if checked.plan else ()),
+            failure=checked.failure,
+            budget=checked.budget,
+            steps=steps,
+            plans=seen.plans,
+            chosen=min(self._view.chosen, max(0, len(seen.plans) - 1)),
+        )
+        self._set(view)
+        if self._may_ask and view.can_ask_engine:
+            self._ask_timer.start()
+
+    def _on_failed(self, job: int, reason: Exception) -> None:
+        if job == self._job:
+            self._set(replace(self._view, is_checking=False))
+        raise reason
+
+    def _ask(self, facts: ModelFacts) -> None:
+        self._is_asking = True
+        self._tasks.run_in_background(
+            partial(self._accepts, facts.path, facts.kv_overrides),
+            partial(self._on_answer, facts),
+            partial(self._on_no_answer, facts),
+        )
+
+    def _on_answer(self, facts: ModelFacts, answer: tuple[bool | None, tuple[Finding, ...]]) -> None:
+        self._is_asking = False
+        is_accepted, findings = answer
+        if facts is self._view.facts:
+            verdict = {True: Verdict.ACCEPTED, False: Verdict.REFUSED, None: Verdict.UNKNOWN}[is_accepted]
+            self._set(replace(self._view, verdict=verdict, verdict_findings=findings))
+        elif self._view.verdict is Verdict.ASKING and self._view.facts is not None:
+            self._ask(self._view.facts)
+
+    def _on_no_answer(self, facts: ModelFacts, reason: Exception) -> None:
+        self._on_answer(facts, (None, ()))
+        raise reason
+
+    def _set(self, view: ModelPageView) -> None:
+        if view != self._view:
+            self._view = view
+            self.view_changed.emit(view)
+
+
+def _look_at(ports: ModelPorts, path: Path, wishes: Wishes) -> _LookedAt:
+    checked = check_model(ports, path, wishes)
+    plan, facts = checked.plan, checked.facts
+    plans = () if plan is None else tuple(plan_of_step(facts, checked.budget, plan, s) for s in plan.ladder)
+    return _LookedAt(checked, anatomy_of(facts), plans)

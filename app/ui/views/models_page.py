@@ -1,0 +1,167 @@
+"""The Models page: the list of what there is, and everything about the one that is chosen."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from app.ui.model_page_view import ModelPageView
+from app.ui.theme.look import LookSource
+from app.ui.views.layer_card import LayerCard
+from app.ui.views.model_findings import ModelFindings
+from app.ui.views.model_head import ModelHead
+from app.ui.views.model_list import ModelList
+from app.ui.views.model_state import ModelState
+from app.ui.views.model_truth import ModelTruth
+from app.ui.views.step_cards import StepCards
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import IconLabel, TextLabel
+from app.ui.widgets.layouts import column, holder, row, scrolled
+
+_STACKED_BELOW: Final = 760
+_MARGINS: Final = (22, 16, 18, 18)
+
+
+class ModelsPage(QWidget):
+    """Shows the library and one model of it, which need not be the one that is loaded.
+
+    Signals:
+        shown: the page came into sight.
+        load_requested, chat_requested, compare_requested: as `ModelHead` has them.
+        step_chosen: index of the step the load button means.
+        finding_action_requested: the `Finding` whose button was pressed.
+        engine_requested, again_requested, folder_requested: about the file shown.
+
+    Attributes:
+        details: Where more sections about the file go, below the cards.
+    """
+
+    shown = Signal()
+    load_requested = Signal()
+    chat_requested = Signal()
+    compare_requested = Signal()
+    step_chosen = Signal(int)
+    finding_action_requested = Signal(object)
+    engine_requested = Signal()
+    again_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self._view = ModelPageView()
+        self.list = ModelList(looks)
+        self.head = ModelHead(looks)
+        self.state = ModelState(looks)
+        self.layers = LayerCard(looks)
+        self.steps = StepCards(looks)
+        self.findings = ModelFindings(looks)
+        self.truth = ModelTruth(looks)
+        self.details: QVBoxLayout = column(gap=12)
+        self.empty = NothingChosen(looks)
+        self._pages = QStackedWidget()
+        self._lay_out()
+        self._connect()
+        self.show_view(self._view)
+
+    def show_view(self, view: ModelPageView) -> None:
+        """Show a model."""
+        before, self._view = self._view, view
+        self._pages.setCurrentIndex(0 if view.path is None else 1)
+        for part in (self.head, self.state, self.layers, self.steps, self.findings, self.truth):
+            part.show_view(view)
+        self.findings.setVisible(view.facts is not None)
+        if view.path != before.path:
+            self._area.verticalScrollBar().setValue(0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = event.size().width() - self.list.width()
+        is_narrow = room < _STACKED_BELOW * self._looks.look.zoom
+        sides, stacked = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._lower.setDirection(stacked if is_narrow else sides)
+
+    def _lay_out(self) -> None:
+        self._lower = row(gap=12)
+        self._lower.addWidget(self.findings, 11)
+        self._lower.addWidget(self.truth, 10)
+        body = column(
+            self.head,
+            self.state,
+            self.layers,
+            self.steps,
+            self._lower,
+            self.details,
+            None,
+            gap=12,
+            margins=_MARGINS,
+        )
+        self._area: QScrollArea = scrolled(holder(body))
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for page in (self.empty, self._area):
+            self._pages.addWidget(page)
+        line = row(self.list, gap=0)
+        line.addWidget(self._pages, 1)
+        self.setLayout(line)
+
+    def _connect(self) -> None:
+        self.head.load_requested.connect(self.load_requested)
+        self.head.chat_requested.connect(self.chat_requested)
+        self.head.compare_requested.connect(self.compare_requested)
+        self.steps.step_chosen.connect(self.step_chosen)
+        self.findings.finding_action_requested.connect(self.finding_action_requested)
+        self.findings.engine_requested.connect(self.engine_requested)
+        self.state.again_requested.connect(self.again_requested)
+        self.state.folder_requested.connect(self.folder_requested)
+        self.empty.file.clicked.connect(self.list.file_requested)
+        self.empty.folder.clicked.connect(self.list.folder_requested)
+
+
+class NothingChosen(QWidget):
+    """No model is chosen: what to do about it."""
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self._title = TextLabel("title", wrap=True)
+        self._hint = TextLabel("body", "soft", wrap=True)
+        self.folder = Button(looks, "primary", "folder")
+        self.file = Button(looks, "secondary", "plus")
+        for words in (self._title, self._hint):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        inner = holder(
+            column(
+                row(None, IconLabel(looks, "models", "text_faint", 48), None),
+                self._title,
+                self._hint,
+                8,
+                row(None, self.folder, self.file, None),
+                gap=10,
+            )
+        )
+        inner.setMaximumWidth(520)
+        centred = row(None, gap=0, margins=(24, 24, 24, 24))
+        centred.addWidget(inner, 1000)
+        centred.addStretch(1)
+        self.setLayout(column(None, centred, None))
+        self._has_models = False
+        looks.changed.connect(self._show)
+        self._show()
+
+    def show_state(self, *, has_models: bool) -> None:
+        """Say whether there is anything to choose from."""
+        self._has_models = has_models
+        self._show()
+
+    def _show(self) -> None:
+        look = self._looks.look
+        key = "choose" if self._has_models else "nothing"
+        self._title.setText(look.text(f"ui.models.empty.{key}"))
+        self._hint.setText(look.text(f"ui.models.empty.{key}.hint"))
+        self.folder.setText(look.text("ui.models.add_folder"))
+        self.file.setText(look.text("ui.models.add_file"))
