@@ -149,7 +149,9 @@ class _RowReader:
 
     def _number(self, type_name: str) -> tuple[str, bool]:
         value = self._cursor.unpack(self._layout(type_name))[0]
-        return (f"{value:.9g}" if isinstance(value, float) else str(value)), False
+        if isinstance(value, float) and type_name == "f32":
+            return f"{value:.7g}", False  # what 32 bits tell apart
+        return str(value), False
 
     def _layout(self, type_name: str) -> struct.Struct:
         if type_name not in _FORMATS:

@@ -1,15 +1,16 @@
 """Works out the details of a model; slow, so it runs in the background. No Qt."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from app.gguf.anatomy import anatomy_of
 from app.gguf.cursor import GgufError
 from app.gguf.facts import ModelFacts
-from app.gguf.inspect_file import inspect_path
+from app.gguf.inspect_file import InspectedFile, inspect_path
 from app.gguf.metadata_rows import MetadataRow, metadata_rows
+from app.gguf.special_tokens import MARK, SpecialTokens, special_tokens
 from app.options import EngineOptions
+from app.parsing.template_check import TemplateCheck, check_template
 from app.planner.caches import Extent, cache_shape, cache_sizes
 from app.ui.views.model_details.facts import CacheFigure, ModelDetailsFacts, TemplateFacts
 from app.ui.views.model_details.tensor_rows import tensor_table
@@ -19,27 +20,25 @@ CONTEXTS: Final = (8192, 32_768)
 
 _DEFAULTS: Final = EngineOptions()
 
-TemplateOf = Callable[[ModelFacts], TemplateFacts]
 
-
-def details_of(
-    path: Path, facts: ModelFacts | None = None, template_of: TemplateOf | None = None
-) -> ModelDetailsFacts:
+def details_of(path: Path, inspected: InspectedFile | None = None) -> ModelDetailsFacts:
     """Return the details of the model at `path`. Never raises for what is wrong with the file.
 
+    Blocks for some tenths of a second: the chat template is tried in a process of its own, once while the
+    program runs.
+
     Args:
-        facts: Of the same file where they are known; else it is inspected.
-        template_of: Renders the chat template; without it only its source is shown.
+        inspected: Of the same file where that is known; else it is inspected.
     """
-    facts = facts or inspect_path(path).facts
+    inspected = inspected or inspect_path(path)
+    facts = inspected.facts
     metadata, problem = _metadata(facts.path)
-    make_template = template_of or _source_only
     return ModelDetailsFacts(
         facts=facts,
         anatomy=anatomy_of(facts),
         caches=cache_figures(facts),
         kv_type=_DEFAULTS.type_k,
-        template=make_template(facts),
+        template=template_facts(inspected),
         metadata=metadata,
         metadata_problem=problem,
         tensors=tensor_table(facts),
@@ -67,5 +66,38 @@ def _metadata(path: Path) -> tuple[tuple[MetadataRow, ...], str | None]:
         return (), reason.reason
 
 
-def _source_only(facts: ModelFacts) -> TemplateFacts:
-    return TemplateFacts(source=facts.chat_template)
+def template_facts(inspected: InspectedFile) -> TemplateFacts:
+    """Return the chat template of a model, what became of trying it, and the prompt an engine will get.
+
+    That is written in ChatML for a file without a template, and where the template cannot be used.
+    """
+    source = inspected.facts.chat_template
+    tokens = special_tokens(inspected.headers[0]) if inspected.headers else None
+    check = check_template(source, tokens) if tokens is not None else None
+    if check is None or tokens is None:
+        return TemplateFacts(source=source)
+    shown = check if check.fault is None else check_template(None, tokens) or check
+    return TemplateFacts(
+        source=source,
+        previews=shown.previews,
+        special_tokens=_marks_in(shown, tokens),
+        supports={} if check.fault or source is None else _answers(check),
+        fault=check.fault.value if check.fault else None,
+        detail=check.detail,
+    )
+
+
+def _answers(check: TemplateCheck) -> dict[str, bool | None]:
+    return {
+        "system": check.supports_system,
+        "tools": check.supports_tools,
+        "thinking": check.has_thinking_switch,
+    }
+
+
+def _marks_in(check: TemplateCheck, tokens: SpecialTokens) -> tuple[str, ...]:
+    """Return the texts of special tokens that the previews hold."""
+    prompts = tuple(check.previews.values())
+    held = {found for prompt in prompts for found in MARK.findall(prompt) if found in tokens.marks}
+    ends = {token for token in (tokens.bos, tokens.eos) if token and any(token in p for p in prompts)}
+    return tuple(sorted(held | ends))

@@ -55,6 +55,13 @@ class Look:
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
 
+    def literal_font(self) -> QFont:
+        """Return the code font for text to be read sign by sign: `<|` stays two signs, never one."""
+        font = self.font("code")
+        for feature in ("calt", "liga"):
+            font.setFeature(QFont.Tag(feature), 0)
+        return font
+
 
 class LookSource(QObject):
     """The look in force.

@@ -145,7 +145,7 @@ QTableView[surface="table"]::item:selected { background: $accent_soft; color: $t
 QTableView[surface="table"]::item:focus { border: 1px solid $accent; }
 QTableView[surface="table"] QHeaderView { background: $raised; border: none; }
 QTableView[surface="table"] QHeaderView::section { background: $raised; color: $text_soft; border: none;
-  border-bottom: 1px solid $border_strong; padding: 5dp 8dp; font-size: 12dp; }
+  border-bottom: 1px solid $border_strong; padding: 5dp 11dp; font-size: 12dp; }
 QTableView[surface="table"] QHeaderView::section:hover { background: $hover; color: $text; }
 QTableView[surface="table"] QHeaderView::up-arrow { width: 0; height: 0; }
 QTableView[surface="table"] QHeaderView::down-arrow { width: 0; height: 0; }

@@ -1,6 +1,6 @@
 """A table of many rows: read by keyboard, sorted by its heads, copied as tab-separated lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,6 +62,9 @@ class RowsModel(QAbstractTableModel):
         self._rows: Sequence[Any] = ()
         self._shown: Sequence[int] = ()
         self._sorted: tuple[str, str] = ("", "")
+        self._heads: dict[str, str] = {}
+        self.is_marked: Callable[[Any], bool] | None = None
+        """Says which rows are written in amber; a sign in one of their cells says the same."""
         looks.changed.connect(self._on_look_changed)
 
     def show_rows(self, rows: Sequence[Any], shown: Sequence[int]) -> None:
@@ -69,6 +72,11 @@ class RowsModel(QAbstractTableModel):
         self.beginResetModel()
         self._rows, self._shown = rows, shown
         self.endResetModel()
+
+    def set_heads(self, heads: Mapping[str, str]) -> None:
+        """Name columns by what is compared in place of their own words."""
+        self._heads = dict(heads)
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
 
     def row_at(self, line: int) -> Any:
         """Return the row shown in a line."""
@@ -81,7 +89,9 @@ class RowsModel(QAbstractTableModel):
 
     def head_text(self) -> str:
         """Return the heads as tab-separated cells."""
-        return "\t".join(self._looks.look.text(column.text_key) for column in self.columns)
+        texts = self._looks.look.texts
+        heads = (self._heads.get(column.key) or texts.text(column.text_key) for column in self.columns)
+        return "\t".join(map(_flat, heads))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 Qt's signature
         return 0 if parent.isValid() else len(self._shown)
@@ -98,7 +108,10 @@ class RowsModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.FontRole and column.is_code:
-            return self._looks.look.font("code")
+            return self._looks.look.literal_font()
+        if role == Qt.ItemDataRole.ForegroundRole and self.is_marked is not None:
+            is_marked = self.is_marked(self.row_at(index.row()))
+            return self._looks.look.color("warning_text") if is_marked else None
         return None
 
     def headerData(
@@ -109,7 +122,7 @@ class RowsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             column = self.columns[section]
             arrow = self._sorted[1] if self._sorted[0] == column.key else ""
-            return self._looks.look.text(column.text_key) + arrow
+            return (self._heads.get(column.key) or self._looks.look.text(column.text_key)) + arrow
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = (
                 Qt.AlignmentFlag.AlignRight if self.columns[section].is_number else Qt.AlignmentFlag.AlignLeft

@@ -171,4 +171,5 @@ class TextDialog(QDialog):
         look = self._looks.look
         self._copy.setText(look.text("ui.dialog.copy"))
         self._close.setText(look.text("ui.dialog.close"))
+        self._text.setFont(look.literal_font())
         self.resize(round(640 * look.zoom), round(440 * look.zoom))

@@ -57,7 +57,7 @@ def test_every_kind_of_value_is_shown_as_it_is(tmp_path: Path) -> None:
     assert {key: (row.type_name, row.value, row.element_count) for key, row in rows.items()} == {
         "a.count": ("u32", "8", None),
         "a.base": ("f32", "1000000", None),
-        "a.eps": ("f32", "9.99999997e-07", None),
+        "a.eps": ("f32", "1e-06", None),
         "a.bias": ("i32", "-3", None),
         "a.flag": ("bool", "True", None),
         "a.name": ("str", "名字 “x”\n", None),

@@ -29,17 +29,19 @@ class TemplateFacts:
 
     Attributes:
         source: As in the file; None for a file without one.
-        preview: The prompt an engine would be given; None where it could not be made.
+        previews: The prompt an engine would be given, by language of the sample; empty where there is none.
         special_tokens: Texts of tokens with a meaning of their own, tinted in the preview.
         supports: By feature (the ends of `ui.details.template.feature.*`): True, False, or None for unknown.
-        problem: Why there is no preview, in the words of the template; None otherwise.
+        fault: Why it cannot be used (the ends of `ui.details.template.fault.*`); None where it can, or where
+            it was not tried. `detail` says what the template or its interpreter said.
     """
 
     source: str | None = None
-    preview: str | None = None
+    previews: Mapping[str, str] = field(default_factory=dict)
     special_tokens: tuple[str, ...] = ()
     supports: Mapping[str, bool | None] = field(default_factory=dict)
-    problem: str | None = None
+    fault: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _offset(row: MetadataRow, texts: Texts) -> str:  # noqa: ARG001 every column
 
 
 _COLUMNS = (
-    Column("key", "ui.details.column.key", _key, "architecture.attention.key_length_mla", is_code=True),
+    Column("key", "ui.details.column.key", _key, "qwen3moe.attention.key_length", is_code=True),
     Column("type", "ui.details.column.type", _type, "str[]"),
     Column("value", "ui.details.column.value", _value),
     Column("elements", "ui.details.column.elements", _elements, "151,936", is_number=True),

@@ -138,7 +138,7 @@ class _ClassView:
         self._size = TextLabel("label")
         self._size.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._types = [_TypeWord(looks, number) for number in range(_LEGEND_TYPES)]
-        self._legend = holder(FlowLayout(*self._types, gap=12))
+        self._legend = holder(column(None, FlowLayout(*self._types, gap=12), None, gap=0))
         for place, part in enumerate((self.name, self.bar, self._size, self._legend)):
             grid.addWidget(part, line, place)
 

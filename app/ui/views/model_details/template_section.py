@@ -55,7 +55,7 @@ class TemplateSection(QWidget):
     def show_template(self, facts: TemplateFacts) -> None:
         """Show another template; where there is no preview its source is in front."""
         self._facts = facts
-        self.choice.set_current(SOURCE if facts.preview is None and facts.source else PREVIEW)
+        self.choice.set_current(SOURCE if facts.source and not facts.previews else PREVIEW)
         self._show()
 
     def feature_texts(self) -> tuple[str, ...]:
@@ -66,25 +66,27 @@ class TemplateSection(QWidget):
         look, facts = self._looks.look, self._facts
         names = [(key, look.text(f"ui.details.template.{key}")) for key in (PREVIEW, SOURCE)]
         self.choice.set_items(names)
+        self.text.setFont(look.literal_font())
         self.choice.setEnabled(facts.source is not None)
         self.copy_button.setText(look.text("ui.details.template.copy"))
         shows_source = self.choice.current == SOURCE
-        self._note.setText(look.text(self._note_key(), problem=facts.problem))
-        self._note.set_ink("danger" if facts.problem and not shows_source else "soft")
+        key = self._note_key()
+        self._note.setText(look.text(key, detail=facts.detail))
+        self._note.set_ink("danger" if facts.fault else "soft")
         self.text.setAccessibleName(dict(names)[SOURCE if shows_source else PREVIEW])
-        self._show_text((facts.source if shows_source else facts.preview) or "")
+        self._show_text((facts.source if shows_source else facts.previews.get(look.texts.language)) or "")
         self.copy_button.setEnabled(bool(self.text.toPlainText()))
         self._show_features()
 
     def _note_key(self) -> str:
         facts = self._facts
+        if facts.fault:
+            return f"ui.details.template.fault.{facts.fault}"
         if self.choice.current == SOURCE:
             return "ui.details.template.source_note"
-        if facts.preview is not None:
-            return "ui.details.template.note" if facts.source else "ui.details.template.none"
         if facts.source is None:
             return "ui.details.template.none"
-        return "ui.details.template.problem" if facts.problem else "ui.details.template.no_preview"
+        return "ui.details.template.note" if facts.previews else "ui.details.template.no_preview"
 
     def _show_text(self, text: str) -> None:
         text = text[:_MAX_SHOWN]
