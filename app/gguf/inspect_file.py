@@ -15,7 +15,8 @@ from app.gguf.folder import models_in
 from app.gguf.lookalikes import looks_like
 from app.gguf.override_findings import with_overrides
 from app.gguf.reader import GgufError, GgufHeader, read_header
-from app.gguf.right_values import NO_CHOICE, RepairChoice, RightValue, overrides_of, right_values, with_values
+from app.gguf.repair_facts import NO_CHOICE, RepairChoice, RightValue
+from app.gguf.right_values import overrides_of, right_values, with_values
 from app.gguf.shards import ShardSet, find_shards, shard_findings
 from app.gguf.validate import validate
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from app.findings import Finding, FindingCode, Severity, error, note
 from app.gguf.reader import GgufHeader, SkippedValue
-from app.gguf.right_values import RepairChoice, RightValue, overrides_of
+from app.gguf.repair_facts import RepairChoice, RightValue
+from app.gguf.right_values import overrides_of
 
 _SAYS_IT_ITSELF = (
     FindingCode.EXPERT_COUNT_MISSING,
@@ -20,10 +21,10 @@ def with_overrides(
 ) -> tuple[Finding, ...]:
     """Return the findings as they weigh with the overrides: what one mends stops nobody, and each is told."""
     in_force = dict(overrides_of(rights, choice))
-    cured = {(code, right.key) for right in rights if right.key in in_force for code in right.cures}
+    told = [right for right in rights if right.key in in_force]
     judged = [
         replace(finding, severity=Severity.WARNING)
-        if finding.severity is Severity.ERROR and (finding.code, finding.values.get("key")) in cured
+        if finding.severity is Severity.ERROR and any(right.mends(finding) for right in told)
         else finding
         for finding in findings
     ]

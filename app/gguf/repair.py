@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from app.findings import Finding, FindingCode, FindingValue
 from app.gguf.key_types import OverwrittenType
 from app.gguf.reader import GgufHeader, MetadataValue, SkippedValue
-from app.gguf.right_values import U32, RepairChoice, RightValue, ValueSource
+from app.gguf.repair_facts import RepairChoice, RightValue, ValueSource
+from app.gguf.right_values import U32
 from app.gguf.value_types import value_type_name
 from app.options import KvOverrideValue
 
@@ -126,7 +127,7 @@ def _type_repair(overwritten: OverwrittenType) -> Repair:
     change = MetadataChange(key, value_type_name(overwritten.type_id), None, U32, overwritten.value)
     return Repair(
         RepairKind.PATCHED_COPY,
-        (FindingCode.HEADER_BROKEN, FindingCode.METADATA_INVALID),
+        (FindingCode.VALUE_TYPE_OVERWRITTEN,),
         (change,),
         source=ValueSource.SAME_VALUE,
     )

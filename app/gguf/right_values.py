@@ -5,19 +5,23 @@ key that is read as one value. `expert_used_count` is the exception: when that k
 load replaces it (`get_key_or_arr`). Tested with llama-cpp-python 0.3.36.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.findings import FindingCode
+from app.gguf.architecture_rules import foreign_prefix
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import FileKind, ModelFacts
+from app.gguf.head_counts import head_count_of
 from app.gguf.key_types import expected_type
 from app.gguf.metadata import LARGEST_COUNT, Metadata
-from app.gguf.reader import GgufHeader, MetadataValue
+from app.gguf.reader import GgufHeader
+from app.gguf.repair_facts import NO_CHOICE, RepairChoice, RightValue, ValueSource
 from app.gguf.shards import split_count
 from app.gguf.tensor_classes import split_block
+from app.gguf.tokenizer_rules import NAME, harmless_name, name_breaks_loader
+from app.gguf.typed_values import MOST_U32, as_type, as_whole
 from app.gguf.usual_values import usual_used_count
 from app.options import KvOverrideValue
 
@@ -33,71 +37,9 @@ SAFE_CONTEXT: Final = 4096
 U32: Final = "u32"
 F32: Final = "f32"
 
-_MOST_U32: Final = 2**32 - 1
-
 
 _KINDS: Final = (FileKind.MODEL, FileKind.EMBEDDING, FileKind.RERANKER, FileKind.UNKNOWN)
 """What an engine loads by itself, or may."""
-
-
-class ValueSource(StrEnum):
-    """Where a right value comes from; the first three leave no doubt."""
-
-    TENSORS = "tensors"
-    SAME_VALUE = "same-value"
-    TEMPLATE = "template"
-    OTHER_PREFIX = "other-prefix"
-    USUAL = "usual"
-    SAFE = "safe"
-    CHOSEN = "chosen"
-
-
-_CERTAIN: Final = (ValueSource.TENSORS, ValueSource.SAME_VALUE, ValueSource.TEMPLATE)
-
-
-@dataclass(frozen=True, slots=True)
-class RepairChoice:
-    """What a person decided for one file.
-
-    Attributes:
-        off: Keys that the engine is not given, although the file's value is wrong.
-        chosen: Values by full key, in place of what the file says and of every proposal.
-    """
-
-    off: frozenset[str] = frozenset()
-    chosen: tuple[tuple[str, KvOverrideValue], ...] = ()
-
-
-NO_CHOICE: Final = RepairChoice()
-
-
-@dataclass(frozen=True, slots=True)
-class RightValue:
-    """What one key should say.
-
-    Attributes:
-        value: None when neither the file nor anything known tells; then a person must.
-        type_name: How engines read it, e.g. `u32`.
-        source: None without a value.
-        model: The model a usual value is known from.
-        most: The largest value that makes sense; None without a bound.
-        is_overridable: The engine can be given it at load.
-        cures: Findings that have no cause any more with it.
-    """
-
-    key: str
-    value: KvOverrideValue | None
-    type_name: str
-    source: ValueSource | None
-    cures: tuple[FindingCode, ...]
-    model: str | None = None
-    most: int | None = None
-    is_overridable: bool = True
-
-    @property
-    def is_decided(self) -> bool:
-        """Nobody needs to be asked."""
-        return self.source in _CERTAIN or self.source is ValueSource.CHOSEN
 
 
 def right_values(
@@ -112,16 +54,7 @@ def right_values(
     metadata, types = Metadata(headers[0].keys), headers[0].key_types
     found: dict[str, RightValue] = {}
     if facts.architecture is not None and facts.tensor_count and facts.kind in _KINDS:
-        promised = headers[0].keys.get("split.tensors.count")
-        is_whole = split_count(headers[0]) < 2 or promised == facts.tensor_count
-        for right in (
-            *_expert_count(facts),
-            *_used_count(facts, metadata),
-            *(_block_count(facts, metadata) if is_whole else ()),
-            *_expert_width(facts, metadata),
-            *_context(metadata),
-            *_wrong_types(headers[0]),
-        ):
+        for right in _found(headers[0], facts, metadata):
             found.setdefault(right.key, right)
     for key, value in choice.chosen:
         found[key] = _chosen(key, value, found.get(key), types)
@@ -145,6 +78,22 @@ def overrides_of(
 def with_values(header: GgufHeader, overrides: Sequence[tuple[str, KvOverrideValue]]) -> GgufHeader:
     """Return the header as an engine sees it that is given `overrides`."""
     return replace(header, keys={**header.keys, **dict(overrides)})
+
+
+def _found(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
+    architecture = _architecture(metadata)
+    if architecture is not None:  # no other key is looked for under the right name
+        yield architecture
+        return
+    yield from _expert_count(facts)
+    yield from _used_count(facts, metadata)
+    if split_count(header) < 2 or header.keys.get("split.tensors.count") == facts.tensor_count:
+        yield from _block_count(facts, metadata)
+    yield from _expert_width(facts, metadata)
+    yield from _head_counts(facts, metadata)
+    yield from _context(metadata)
+    yield from _wrong_types(header)
+    yield from _name(header, metadata)
 
 
 def _expert_count(facts: ModelFacts) -> Iterator[RightValue]:
@@ -180,7 +129,7 @@ def _used_count(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
         if name != key and (number := metadata.number(name)) is not None and 0 < number <= held
     }
     usual = usual_used_count(facts.architecture or "", held)
-    meant = _whole(metadata.raw("expert_used_count"))
+    meant = as_whole(metadata.raw("expert_used_count"))
     if meant is not None and 0 < meant <= held:
         right = replace(right, value=meant, source=ValueSource.SAME_VALUE)
     elif len(elsewhere) == 1:
@@ -212,7 +161,29 @@ def _expert_width(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]
     if isinstance(stored, tuple | None) or len(widths) != 1 or stored in widths:
         return
     key, width = metadata.full_name("expert_feed_forward_length"), widths.pop()
-    yield RightValue(key, width, U32, ValueSource.TENSORS, (FindingCode.METADATA_INVALID,))
+    yield RightValue(key, width, U32, ValueSource.TENSORS, (FindingCode.EXPERT_WIDTH_MISMATCH,))
+
+
+def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
+    heads, kv_heads = (metadata.raw(f"attention.{name}") for name in ("head_count", "head_count_kv"))
+    if isinstance(heads, bool) or not isinstance(heads, int):
+        return
+    wrong = ["attention.head_count"] if heads <= 0 else []
+    if isinstance(kv_heads, int) and kv_heads > 0 and heads > 0 and heads % kv_heads:
+        wrong.append("attention.head_count_kv")
+    for name in wrong:
+        value = head_count_of(name, facts.tensors, metadata)
+        source = None if value is None else ValueSource.TENSORS
+        yield RightValue(metadata.full_name(name), value, U32, source, (FindingCode.HEAD_COUNT_INVALID,))
+
+
+def _architecture(metadata: Metadata) -> RightValue | None:
+    """Return the architecture whose keys are there: a proposal, since the tensors may be another's."""
+    prefix = foreign_prefix(metadata)
+    if prefix is None:
+        return None
+    cures = (FindingCode.METADATA_PREFIX_MISMATCH,)
+    return RightValue("general.architecture", prefix, "str", ValueSource.OTHER_PREFIX, cures)
 
 
 def _context(metadata: Metadata) -> Iterator[RightValue]:
@@ -230,6 +201,12 @@ def _context(metadata: Metadata) -> Iterator[RightValue]:
     )
 
 
+def _name(header: GgufHeader, metadata: Metadata) -> Iterator[RightValue]:
+    if name_breaks_loader(header, metadata):
+        value = harmless_name(metadata.string(NAME) or "")
+        yield RightValue(NAME, value, "str", ValueSource.SAME_VALUE, (FindingCode.NAME_BREAKS_LOADER,))
+
+
 def _wrong_types(header: GgufHeader) -> Iterator[RightValue]:
     architecture = Metadata(header.keys).architecture
     overwritten = {overwritten.key for overwritten in header.overwritten_types}
@@ -237,43 +214,9 @@ def _wrong_types(header: GgufHeader) -> Iterator[RightValue]:
         wanted = expected_type(key, architecture)
         if wanted is None or key in overwritten or header.key_types.get(key, wanted) in (wanted, "arr"):
             continue
-        value = _CONVERSIONS[wanted](stored)
+        value = as_type(wanted, stored)
         source = None if value is None else ValueSource.SAME_VALUE
-        yield RightValue(key, value, wanted, source, (FindingCode.METADATA_INVALID,))
-
-
-def _whole(stored: MetadataValue | None) -> int | None:
-    """Return a value as the u32 it means; None when it means none."""
-    if isinstance(stored, str) and stored.strip().isdecimal() and len(stored) < 12:
-        stored = int(stored)
-    if isinstance(stored, bool) or not isinstance(stored, int | float):
-        return None
-    return int(stored) if stored == stored // 1 and 0 <= stored <= _MOST_U32 else None
-
-
-def _real(stored: MetadataValue | None) -> float | None:
-    if isinstance(stored, bool) or not isinstance(stored, int | float | str):
-        return None
-    try:
-        return float(stored)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _claim(stored: MetadataValue | None) -> bool | None:
-    return bool(stored) if isinstance(stored, int) and stored in (0, 1) else None
-
-
-def _words(stored: MetadataValue | None) -> str | None:
-    return str(stored) if isinstance(stored, int | float) else None
-
-
-_CONVERSIONS: Final[Mapping[str, Callable[[MetadataValue | None], KvOverrideValue | None]]] = {
-    U32: _whole,
-    F32: _real,
-    "bool": _claim,
-    "str": _words,
-}
+        yield RightValue(key, value, wanted, source, (FindingCode.METADATA_TYPE_WRONG,))
 
 
 def _chosen(
@@ -292,7 +235,7 @@ def _type_for(value: KvOverrideValue) -> str:
         case bool():
             return "bool"
         case int():
-            return U32 if 0 <= value <= _MOST_U32 else "i64"
+            return U32 if 0 <= value <= MOST_U32 else "i64"
         case float():
             return F32
     return "str"

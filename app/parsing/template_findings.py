@@ -5,7 +5,8 @@ from typing import Final
 
 from app.findings import Finding, FindingCode, warning
 from app.gguf.inspect_file import InspectedFile
-from app.gguf.right_values import U32, RightValue, ValueSource, overrides_of
+from app.gguf.repair_facts import RightValue, ValueSource
+from app.gguf.right_values import U32, overrides_of
 from app.gguf.special_tokens import MARK, SpecialTokens, special_tokens
 from app.parsing.template_check import LIMITS, TemplateCheck, TemplateFault, check_template
 

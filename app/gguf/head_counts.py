@@ -1,0 +1,29 @@
+"""Numbers of attention heads by the tensors, where the header says how wide one head is."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.gguf.facts import TensorInfo
+from app.gguf.metadata import Metadata
+from app.gguf.tensor_classes import split_block
+
+_ROWS: Final = {
+    "attention.head_count": ("attn_output.weight", 0, "attention.value_length"),
+    "attention.head_count_kv": ("attn_k.weight", 1, "attention.key_length"),
+}
+"""Key -> the tensor that is as wide as all heads together, in which dimension, and the width of one head."""
+
+
+def head_count_of(name: str, tensors: Sequence[TensorInfo], metadata: Metadata) -> int | None:
+    """Return what `attention.head_count` or `..._kv` must be; None when layers differ or nothing tells."""
+    tensor_name, dimension, width_key = _ROWS[name]
+    width = metadata.integer(width_key)
+    if not width:
+        return None
+    rows = set()
+    for tensor in tensors:
+        index, rest = split_block(tensor.name)
+        if index is not None and rest == tensor_name and len(tensor.shape) == 2:
+            rows.add(tensor.shape[dimension])
+    total = rows.pop() if len(rows) == 1 else 0
+    return total // width if total and total % width == 0 else None
