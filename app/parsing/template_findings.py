@@ -39,13 +39,12 @@ def with_template_checked(inspected: InspectedFile) -> CheckedTemplate:
     check = check_template(facts.chat_template, tokens)
     if check is None:
         return CheckedTemplate(inspected, None)
-    found = (*_faults(check, facts.path.name), *_turn_findings(check, tokens, facts.path.name))
     judged = replace(
         inspected,
         facts=replace(facts, needs_chatml=check.fault is not None),
-        findings=(*inspected.findings, *found),
+        findings=(*inspected.findings, *_faults(check, facts.path.name)),
     )
-    return CheckedTemplate(_with_turn_end(judged), check)
+    return CheckedTemplate(_with_turn_end(judged, check, tokens), check)
 
 
 def _faults(check: TemplateCheck, file: str) -> tuple[Finding, ...]:
@@ -72,36 +71,32 @@ def _faults(check: TemplateCheck, file: str) -> tuple[Finding, ...]:
     return ()
 
 
-def _turn_findings(check: TemplateCheck, tokens: SpecialTokens, file: str) -> tuple[Finding, ...]:
-    """Return what is wrong with the mark after an answer; nothing where turns end without one.
+def _with_turn_end(inspected: InspectedFile, check: TemplateCheck, tokens: SpecialTokens) -> InspectedFile:
+    """Return the model with what is wrong with the mark after an answer, and the cure where there is one.
 
     Some templates write nothing after the last answer: the mark that begins the next turn ends answers then.
     """
     own = MARK.match((CHATML_TURN_END if check.fault else check.turn_end or "").lstrip())
     mark = own or MARK.match((check.next_turn or "").lstrip())
     if mark is None:
-        return ()
+        return inspected
+    file = inspected.facts.path.name
     if mark[0] not in tokens.marks:
-        is_written = mark is own
-        return (warning(FindingCode.END_OF_TURN_UNKNOWN, file=file, token=mark[0]),) if is_written else ()
-    if tokens.ends_answer(mark[0]):
-        return ()
+        unknown = warning(FindingCode.END_OF_TURN_UNKNOWN, file=file, token=mark[0])
+        return _with_finding(inspected, unknown) if mark is own else inspected
+    key = tokens.free_key
+    if tokens.ends_answer(mark[0]) or any(right.key == key for right in inspected.right_values):
+        return inspected
     number = tokens.marks[mark[0]]
     code = FindingCode.END_OF_TURN_MISSING
-    return (warning(code, file=file, token=mark[0], key=tokens.free_key, value=number),)
-
-
-def _with_turn_end(inspected: InspectedFile) -> InspectedFile:
-    """Return the model with the missing end of turn among what the engine is given."""
-    code = FindingCode.END_OF_TURN_MISSING
-    found = next((finding for finding in inspected.findings if finding.code is code), None)
-    if found is None:
-        return inspected
-    key, value = str(found.values["key"]), found.values["value"]
-    assert isinstance(value, int)
-    if any(right.key == key for right in inspected.right_values):  # the person has chosen one
-        return inspected
-    right = RightValue(key, value, U32, ValueSource.TEMPLATE, (code,))
+    right = RightValue(key, number, U32, ValueSource.TEMPLATE, (code,))
     rights = (*inspected.right_values, right)
     facts = replace(inspected.facts, kv_overrides=overrides_of(rights, inspected.choice))
-    return replace(inspected, facts=facts, right_values=rights)
+    mended = replace(inspected, facts=facts, right_values=rights)
+    if key in inspected.choice.off:  # the person knows, and wants it so
+        return mended
+    return _with_finding(mended, warning(code, file=file, token=mark[0], key=key, value=number))
+
+
+def _with_finding(inspected: InspectedFile, finding: Finding) -> InspectedFile:
+    return replace(inspected, findings=(*inspected.findings, finding))
