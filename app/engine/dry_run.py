@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from app.engine.blocking import BlockingEngine
+from app.engine.refusals import REFUSALS
 from app.engine.spec import BackendKind, EngineSpec
 from app.findings import Finding, FindingCode, FindingError, note
 from app.options import EngineOptions, KvOverrideValue
@@ -11,7 +12,11 @@ from app.options import EngineOptions, KvOverrideValue
 WORKER: Final = EngineSpec("worker", BackendKind.LLAMA)
 
 _UNAVAILABLE: Final = (FindingCode.ENGINE_MISSING, FindingCode.ENGINE_CHECK_UNAVAILABLE)
-_VERDICTS: Final = (FindingCode.ENGINE_ASSERT, FindingCode.ENGINE_DIED, FindingCode.ENGINE_REJECTS_MODEL)
+_VERDICTS: Final = REFUSALS | {
+    FindingCode.ENGINE_ASSERT,
+    FindingCode.ENGINE_DIED,
+    FindingCode.ENGINE_REJECTS_MODEL,
+}
 """Ways to die of a bad file; any other end says nothing about it."""
 
 _WITH_THE_FILE: Final = (None, "load", "check")

@@ -7,10 +7,13 @@ from typing import Final
 
 from app.engine.plain_text import plain
 from app.engine.protocol import BufferUse
+from app.engine.refusals import abort_cause, refusal
 from app.findings import Finding, FindingCode, error
 
 _MIB: Final = 1024**2
 _LINES_THAT_MATTER: Final = 60
+_LINES_OF_A_LOAD: Final = 400
+_WITH_A_FILE: Final = ("load", "check")
 
 _PARTS: Final = {"model": "model", "KV": "kv_cache", "RS": "state", "compute": "compute", "output": "output"}
 _BUFFER: Final = re.compile(
@@ -129,12 +132,18 @@ def explain_exit(
     if name != "SIGKILL" and (broken := _broken_rpc(recent, rpc_servers)):
         return broken
     if name != "SIGKILL" and (line := _last_assert(recent)):
-        return error(FindingCode.ENGINE_ASSERT, line=line, during=during, exit_code=return_code)
+        of_the_file = abort_cause(line) if during in _WITH_A_FILE else None
+        return error(
+            of_the_file or FindingCode.ENGINE_ASSERT, line=line, during=during, exit_code=return_code
+        )
     was_told = return_code == 0 and during in ("generate", "idle")
     if was_told or name in ("SIGKILL", "SIGTERM") or code == _WINDOWS_STOPPED:
         return error(FindingCode.ENGINE_KILLED, during=during, exit_code=return_code)
-    if name is None and during in ("load", "check") and (reason := _telling_line(recent)):
-        return error(FindingCode.ENGINE_REJECTS_MODEL, reason=reason)
+    if name is None and during in _WITH_A_FILE:
+        if cause_in_file := refusal(_whole_load(lines)):
+            return cause_in_file
+        if reason := _telling_line(recent):
+            return error(FindingCode.ENGINE_REJECTS_MODEL, reason=reason)
     last_line = next((line for line in reversed(recent) if line.strip()), None)
     return error(
         FindingCode.ENGINE_DIED, signal=name, exit_code=return_code, during=during, last_line=last_line
@@ -142,15 +151,22 @@ def explain_exit(
 
 
 def explain_load_failure(lines: Sequence[str]) -> Finding:
-    """Return why an engine that still lives refused a model: too little memory, or its own words."""
+    """Return why an engine that still lives refused a model: memory, the file, or its own words."""
     recent = _recent(lines)
-    return _memory_shortage(recent) or error(
-        FindingCode.ENGINE_REJECTS_MODEL, reason=_telling_line(recent) or _last_assert(recent)
+    return (
+        _memory_shortage(recent)
+        or refusal(_whole_load(lines))
+        or error(FindingCode.ENGINE_REJECTS_MODEL, reason=_telling_line(recent) or _last_assert(recent))
     )
 
 
 def _recent(lines: Sequence[str]) -> list[str]:
     return [plain(line) for line in lines[-_LINES_THAT_MATTER:]]
+
+
+def _whole_load(lines: Sequence[str]) -> list[str]:
+    """Return the lines of one load: the file is named before all that the engine says of it."""
+    return [plain(line) for line in lines[-_LINES_OF_A_LOAD:]]
 
 
 def _broken_rpc(lines: Sequence[str], servers: Sequence[str]) -> Finding | None:

@@ -19,6 +19,8 @@ _KEYS: Final[Mapping[FindingCode, str]] = {
     FindingCode.ENGINE_TIMED_OUT: _CHOOSE_ENGINE,
     FindingCode.ENGINE_ASSERT: _OTHER_MODEL,
     FindingCode.ENGINE_REJECTS_MODEL: _OTHER_MODEL,
+    FindingCode.EXPERT_COUNTS_ABORT: _OTHER_MODEL,
+    FindingCode.BLOCK_COUNT_ABORTS: _OTHER_MODEL,
     FindingCode.ENGINE_OUT_OF_VRAM: "ui.action.more_experts",
     FindingCode.PLAN_WITHOUT_GPU: "ui.action.show_machine",
     FindingCode.PROBE_FAILED: "ui.action.show_machine",

@@ -227,7 +227,7 @@ def test_a_file_that_is_no_model_is_refused_with_the_engines_words(chat: Chat, t
     file.write_bytes(b"GGUF" + bytes(40))
     with pytest.raises(FindingError) as caught:
         chat.load(file, _options())
-    assert caught.value.finding.code is FindingCode.ENGINE_REJECTS_MODEL
+    assert caught.value.finding.code is FindingCode.HEADER_BROKEN
 
 
 def test_experts_go_where_they_are_told_and_the_text_stays_equal(

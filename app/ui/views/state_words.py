@@ -17,6 +17,8 @@ _FAILURES: Mapping[FindingCode | None, str] = {
     FindingCode.ENGINE_DIED: "ui.state.detail.engine_gone",
     FindingCode.ENGINE_KILLED: "ui.state.detail.engine_gone",
     FindingCode.ENGINE_ASSERT: "ui.state.detail.engine_gone",
+    FindingCode.EXPERT_COUNTS_ABORT: "ui.state.detail.engine_gone",
+    FindingCode.BLOCK_COUNT_ABORTS: "ui.state.detail.engine_gone",
 }
 
 

@@ -19,7 +19,7 @@ def test_the_default_model_is_accepted(moe_model: Path) -> None:
 def test_a_file_the_engine_aborts_on_is_refused_with_the_assert(without_expert_count: Path) -> None:
     accepted, findings = engine_accepts(without_expert_count)
     assert accepted is False
-    assert findings[0].code is FindingCode.ENGINE_ASSERT
+    assert findings[0].code is FindingCode.EXPERT_COUNTS_ABORT
     assert "n_expert" in str(findings[0].values["line"])
 
 
@@ -32,7 +32,8 @@ def test_a_file_that_is_no_model_is_refused_with_the_reason(tmp_path: Path) -> N
     page.write_bytes(b"<html>" * 10)
     accepted, findings = engine_accepts(page)
     assert accepted is False
-    assert findings[0].code is FindingCode.ENGINE_REJECTS_MODEL
+    assert findings[0].code is FindingCode.HEADER_BROKEN
+    assert findings[0].values["reason"] == "not-gguf"
 
 
 @pytest.mark.parametrize(

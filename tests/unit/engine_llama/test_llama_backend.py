@@ -282,7 +282,7 @@ def test_a_file_that_is_no_model_is_refused_with_the_engines_reason(
     page.write_text("<!DOCTYPE html>", encoding="utf-8")
     with pytest.raises(FindingError) as caught:
         load(backend, page)
-    assert "magic" in str(caught.value.finding.values["reason"])
+    assert "magic" in str(caught.value.finding.values["detail"])
 
 
 def test_metadata_overrides_repair_a_file_without_an_expert_count(

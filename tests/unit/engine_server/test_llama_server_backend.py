@@ -167,7 +167,7 @@ def test_a_load_is_cancelled_at_any_time_and_another_one_works(
     ("start", "code"),
     [
         (
-            {"lines": ["llama-model.cpp:1362: GGML_ASSERT(n_expert > 0) failed"], "exit": "SIGABRT"},
+            {"lines": ["llama-model.cpp:1362: GGML_ASSERT(n_rows > 0) failed"], "exit": "SIGABRT"},
             FindingCode.ENGINE_ASSERT,
         ),
         ({"exit": "SIGILL"}, FindingCode.CPU_INSTRUCTIONS_MISSING),
@@ -180,7 +180,7 @@ def test_a_load_is_cancelled_at_any_time_and_another_one_works(
         ),
         (
             {"lines": ["error loading model: unknown model architecture: 'novel'"], "exit": 1},
-            FindingCode.ENGINE_REJECTS_MODEL,
+            FindingCode.ARCHITECTURE_UNKNOWN,
         ),
     ],
 )
