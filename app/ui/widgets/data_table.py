@@ -170,6 +170,8 @@ class DataTable(QTableView):
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         head = self.horizontalHeader()
+        # asked whether a column is selected, the table's own would look at each of its rows, at every paint
+        head.setSelectionModel(QItemSelectionModel(model, self))
         head.setSectionsMovable(False)
         head.setHighlightSections(False)
         head.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)

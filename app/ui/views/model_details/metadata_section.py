@@ -27,8 +27,8 @@ class MetadataSection(TableSection):
         self.show_button = Button(looks, "ghost", size="compact")
         self.value_button = Button(looks, "ghost", "copy", size="compact")
         self._problem = TextLabel("caption", "danger", wrap=True)
-        self.bar.insertWidget(2, self.show_button)
-        self.bar.insertWidget(3, self.value_button)
+        self.buttons.addWidget(self.show_button)
+        self.buttons.addWidget(self.value_button)
         self.body.addWidget(self._problem)
         self.show_button.clicked.connect(self.open_value)
         self.value_button.clicked.connect(self.copy_value)
@@ -116,7 +116,7 @@ def _offset(row: MetadataRow, texts: Texts) -> str:  # noqa: ARG001 every column
 
 
 _COLUMNS = (
-    Column("key", "ui.details.column.key", _key, "qwen3moe.attention.key_length", is_code=True),
+    Column("key", "ui.details.column.key", _key, "qwen3moe.attention.head_count_kv", is_code=True),
     Column("type", "ui.details.column.type", _type, "str[]"),
     Column("value", "ui.details.column.value", _value),
     Column("elements", "ui.details.column.elements", _elements, "151,936", is_number=True),

@@ -14,7 +14,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.data_table import Column, DataTable, RowsModel
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.labels import TextLabel
-from app.ui.widgets.layouts import column, row
+from app.ui.widgets.layouts import FlowLayout, column, holder, row
 
 _COPY_STEP: Final = 32
 _FIRST_SECONDS: Final = 0.003
@@ -48,9 +48,10 @@ class TableSection(QWidget):
         self._row_search = RowSearch(self)
         self._copying = Slices(self)
         self._said = QTimer(self, singleShot=True, interval=_SAID_MS)
-        self.bar = row(self.search, self._count, self.copy_button)
-        self.bar.setStretch(0, 1)
-        self.body = column(self.bar, self._nothing, self.table, gap=8)
+        self.buttons = FlowLayout(self.copy_button, gap=4)
+        bar = row(self.search, self._count, holder(column(None, self.buttons, None, gap=0)))
+        bar.setStretch(0, 1)
+        self.body = column(bar, self._nothing, self.table, gap=8)
         self.setLayout(self.body)
         self.setFocusProxy(self.search)
         self._connect()
