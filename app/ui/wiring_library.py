@@ -1,5 +1,6 @@
 """Joins the library and the shown model with the Models page, the palette and the model that is loaded."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -13,14 +14,19 @@ from app.paths import data_folder
 from app.ui.controllers.library_controller import LibraryController
 from app.ui.controllers.library_jobs import LibraryPlaces, LibraryPorts
 from app.ui.controllers.model_controller import ModelController
+from app.ui.controllers.model_details_job import details_of
 from app.ui.controllers.model_jobs import ModelPorts
 from app.ui.controllers.shown_model import ShownModel
 from app.ui.main_window import CHAT, MODELS
 from app.ui.model_page_view import ModelPageView
 from app.ui.model_view import BUSY_PHASES, ModelPhase, ModelView
 from app.ui.parts import Parts
+from app.ui.theme.look import Look
 from app.ui.views.finding_actions import finding_wishes
 from app.ui.views.library_facts import LibraryModel
+from app.ui.views.model_details.comparison_rows import Comparison, comparison_of
+from app.ui.views.model_details.facts import ModelDetailsFacts
+from app.ui.views.model_list_rows import detail_words
 from app.ui.views.palette_rows import PaletteModel
 from app.ui.wiring_model import ModelWiring
 
@@ -76,6 +82,9 @@ class LibraryWiring(QObject):
     def _connect_page(self) -> None:
         page, shown = self._page, self.shown
         shown.view_changed.connect(self._on_view_changed)
+        shown.details_changed.connect(page.show_details)
+        page.compare_popup.picked.connect(self._compare)
+        page.compare_popup.file_requested.connect(self._on_compare_file_requested)
         page.load_requested.connect(self._on_load_requested)
         page.chat_requested.connect(partial(self._parts.window.show_place, CHAT))
         page.step_chosen.connect(shown.choose_step)
@@ -111,15 +120,15 @@ class LibraryWiring(QObject):
         page = self._page
         page.list.show_models(models, is_searching=is_searching)
         page.empty.show_state(has_models=bool(models) or is_searching)
-        chat_models = (model for model in models if model.kind is FileKind.MODEL)
-        self._model_wiring.show_found(tuple(self._palette_row(model) for model in chat_models))
+        if not is_searching:
+            said = self._parts.looks.look
+            self._parts.tasks.run_in_background(partial(_palette_rows, said, models), self._on_palette_rows)
         if not is_searching and self.shown.view.path is None and page.isVisible():
             self._choose_one()
 
-    def _palette_row(self, model: LibraryModel) -> PaletteModel:
-        size = self._parts.looks.look.text("ui.models.size", size=model.size_bytes)
-        detail = " · ".join(part for part in (model.quantization, size, str(model.path.parent)) if part)
-        return PaletteModel(model.path, model.name, detail, "found")
+    def _on_palette_rows(self, rows: tuple[PaletteModel, ...]) -> None:
+        self._model_wiring.show_found(rows)
+        self._page.compare_popup.show_models(rows)
 
     def _on_view_changed(self, view: ModelPageView) -> None:
         self._page.show_view(view)
@@ -180,14 +189,32 @@ class LibraryWiring(QObject):
 
     @Slot()
     def _on_file_requested(self) -> None:
-        look = self._parts.looks.look
-        pattern = f"{look.text('ui.file.models')} (*.gguf)"
-        self._parts.desktop.choose_file(look.text("ui.file.title"), pattern, self._start(), self._add_file)
+        self._choose_file(self._add_file)
 
     @Slot()
     def _on_folder_requested(self) -> None:
         title = self._parts.looks.look.text("ui.models.folder_title")
         self._parts.desktop.choose_folder(title, self._start(), self._add)
+
+    @Slot()
+    def _on_compare_file_requested(self) -> None:
+        self._choose_file(self._compare)
+
+    def _choose_file(self, on_chosen: Callable[[Path], None]) -> None:
+        look = self._parts.looks.look
+        pattern = f"{look.text('ui.file.models')} (*.gguf)"
+        self._parts.desktop.choose_file(look.text("ui.file.title"), pattern, self._start(), on_chosen)
+
+    def _compare(self, other: Path) -> None:
+        mine = self.shown.details
+        if mine is not None:
+            self._parts.tasks.run_in_background(
+                lambda: comparison_of(mine, details_of(other)), partial(self._on_compared, mine)
+            )
+
+    def _on_compared(self, mine: ModelDetailsFacts, comparison: Comparison) -> None:
+        if mine is self.shown.details:
+            self._page.show_comparison(comparison)
 
     def _add_file(self, path: Path) -> None:
         self._add(path)
@@ -202,3 +229,12 @@ class LibraryWiring(QObject):
     def _start(self) -> Path:
         path = self.shown.view.path
         return Path.home() if path is None else path.parent
+
+
+def _palette_rows(look: Look, models: tuple[LibraryModel, ...]) -> tuple[PaletteModel, ...]:
+    """Return the chat models as the palette shows them."""
+    return tuple(
+        PaletteModel(model.path, model.name, f"{detail_words(look, model)} · {model.path.parent}", "found")
+        for model in models
+        if model.kind is FileKind.MODEL
+    )

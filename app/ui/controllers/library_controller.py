@@ -14,7 +14,7 @@ from app.ui.controllers.library_jobs import Fits, LibraryPlaces, LibraryPorts, f
 from app.ui.tasks import Tasks
 from app.ui.views.library_facts import Fit, LibraryModel, in_order
 
-OnFound = Callable[[tuple[LibraryModel, ...]], None]
+Models = tuple[LibraryModel, ...]
 
 _TELL_SECONDS: Final = 0.15
 _FITS_AT_ONCE: Final = 4
@@ -37,7 +37,7 @@ class LibraryController(QObject):
         super().__init__()
         self._tasks = tasks
         self._ports = ports
-        self._models: dict[Path, LibraryModel] = {}
+        self._models: Models = ()
         self._scan: threading.Event | None = None  # set: the scan under way is given up
         self._budget: MemoryBudget | None = None
         self._fits: dict[Path, Fit] = {}
@@ -46,9 +46,9 @@ class LibraryController(QObject):
         self._is_judging = False
 
     @property
-    def models(self) -> tuple[LibraryModel, ...]:
+    def models(self) -> Models:
         """What was found so far, in order."""
-        return in_order(self._models.values())
+        return self._models
 
     @property
     def is_searching(self) -> bool:
@@ -60,10 +60,10 @@ class LibraryController(QObject):
         self._give_up()
         given_up = threading.Event()
         self._scan = given_up
-        scan = _Scan(self._tasks, partial(self._on_found, given_up))
+        scan = _Scan(self._models, lambda found: self._tasks.post(partial(self._on_found, given_up, found)))
         self._tasks.run_in_background(
-            partial(find_models, self._ports, places, scan.add, given_up.is_set),
-            lambda _none: self._on_searched(given_up, scan),
+            partial(scan.run, self._ports, places, given_up.is_set),
+            partial(self._on_searched, given_up),
             partial(self._on_failed, given_up),
         )
         self.models_changed.emit(self.models, True)
@@ -89,20 +89,18 @@ class LibraryController(QObject):
             self._scan.set()
             self._scan = None
 
-    def _on_found(self, given_up: threading.Event, found: tuple[LibraryModel, ...]) -> None:
-        if given_up.is_set():
-            return
-        changed = {m.path: m for m in found if self._models.get(m.path) != m}
-        if changed:
-            self._models.update(changed)
-            self.models_changed.emit(self.models, True)
+    def _on_found(self, given_up: threading.Event, models: Models) -> None:
+        if not given_up.is_set():
+            self._show(models)
 
-    def _on_searched(self, given_up: threading.Event, scan: "_Scan") -> None:
-        if given_up.is_set():
-            return
-        self._scan = None
-        self._models = {model.path: model for model in scan.all}
-        self.models_changed.emit(self.models, False)
+    def _on_searched(self, given_up: threading.Event, models: Models) -> None:
+        if not given_up.is_set():
+            self._scan = None
+            self._show(models)
+
+    def _show(self, models: Models) -> None:
+        self._models = models
+        self.models_changed.emit(models, self.is_searching)
 
     def _on_failed(self, given_up: threading.Event, reason: Exception) -> None:
         if not given_up.is_set():
@@ -137,21 +135,27 @@ class LibraryController(QObject):
 
 
 class _Scan:
-    """Collects what one search finds, and hands it over a few times a second."""
+    """One search, in a thread of its own: what it finds is put in order there, not in the GUI thread."""
 
-    def __init__(self, tasks: Tasks, on_found: OnFound) -> None:
-        self._tasks = tasks
+    def __init__(self, known: Models, on_found: Callable[[Models], None]) -> None:
+        self._known = {model.path: model for model in known}
+        self._shown = dict(self._known)
+        self._found: list[LibraryModel] = []
         self._on_found = on_found
-        self._due: list[LibraryModel] = []
         self._told_at = 0.0
-        self.all: list[LibraryModel] = []
 
-    def add(self, model: LibraryModel) -> None:
-        """Take one model. The thread of the search."""
-        self.all.append(model)
-        self._due.append(model)
+    def run(self, ports: LibraryPorts, places: LibraryPlaces, is_cancelled: Callable[[], bool]) -> Models:
+        """Search, and return what there is now; what is gone is no longer among it."""
+        find_models(ports, places, self._add, is_cancelled)
+        return in_order(self._found)
+
+    def _add(self, model: LibraryModel) -> None:
+        known = self._known.get(model.path)
+        is_new = known != model
+        model = model if known is None or is_new else known  # the same object: lists compare it at once
+        self._found.append(model)
+        self._shown[model.path] = model
         now = time.monotonic()
-        if now - self._told_at >= _TELL_SECONDS:
+        if is_new and now - self._told_at >= _TELL_SECONDS:
             self._told_at = now
-            found, self._due = tuple(self._due), []
-            self._tasks.post(partial(self._on_found, found))
+            self._on_found(in_order(self._shown.values()))

@@ -12,12 +12,15 @@ from app.engine.dry_run import engine_accepts
 from app.findings import Finding
 from app.gguf.anatomy import Anatomy, anatomy_of
 from app.gguf.facts import ModelFacts
+from app.gguf.inspect_file import InspectedFile
 from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_of_step
+from app.ui.controllers.model_details_job import details_of
 from app.ui.controllers.model_jobs import CheckedModel, ModelPorts, check_model
 from app.ui.model_page_view import ModelPageView, Verdict
 from app.ui.model_view import ModelView
 from app.ui.tasks import Tasks
+from app.ui.views.model_details.facts import ModelDetailsFacts
 
 CHECK_AFTER_MS: Final = 90
 """Somebody who goes through the list with the arrow keys stays longer on what they want to see."""
@@ -33,6 +36,7 @@ class _LookedAt:
     checked: CheckedModel
     anatomy: Anatomy
     plans: tuple[OffloadPlan, ...]
+    inspected: InspectedFile
 
 
 class ShownModel(QObject):
@@ -40,9 +44,11 @@ class ShownModel(QObject):
 
     Signals:
         view_changed: a `ModelPageView`.
+        details_changed: `ModelDetailsFacts` of the same file, or None while they are not known.
     """
 
     view_changed = Signal(object)
+    details_changed = Signal(object)
 
     def __init__(self, tasks: Tasks, ports: ModelPorts, accepts: Accepts = engine_accepts) -> None:
         """Show nothing yet."""
@@ -51,6 +57,7 @@ class ShownModel(QObject):
         self._ports = ports
         self._accepts = accepts
         self._view = ModelPageView()
+        self._details: ModelDetailsFacts | None = None
         self._job = 0  # results of an older job than this are outdated
         self._is_asking = False
         self._may_ask = True
@@ -64,11 +71,17 @@ class ShownModel(QObject):
         """What is shown now."""
         return self._view
 
+    @property
+    def details(self) -> ModelDetailsFacts | None:
+        """The depth of the file shown; None while it is not known."""
+        return self._details
+
     def show(self, path: Path | None) -> None:
         """Look at another file; what was under way for the one before is dropped."""
         if path == self._view.path:
             return
         self._stop()
+        self._set_details(None)
         self._set(ModelPageView(path=path, is_checking=path is not None))
         if path is not None:
             self._check_timer.start()
@@ -149,8 +162,17 @@ class ShownModel(QObject):
             chosen=min(self._view.chosen, max(0, len(seen.plans) - 1)),
         )
         self._set(view)
+        if checked.facts.tensor_count:
+            self._tasks.run_in_background(
+                partial(details_of, checked.facts.path, seen.inspected),
+                partial(self._on_details, job),
+            )
         if self._may_ask and view.can_ask_engine:
             self._ask_timer.start()
+
+    def _on_details(self, job: int, details: ModelDetailsFacts) -> None:
+        if job == self._job:
+            self._set_details(details)
 
     def _on_failed(self, job: int, reason: Exception) -> None:
         if job == self._job:
@@ -178,6 +200,11 @@ class ShownModel(QObject):
         self._on_answer(facts, (None, ()))
         raise reason
 
+    def _set_details(self, details: ModelDetailsFacts | None) -> None:
+        if details is not self._details:
+            self._details = details
+            self.details_changed.emit(details)
+
     def _set(self, view: ModelPageView) -> None:
         if view != self._view:
             self._view = view
@@ -185,7 +212,8 @@ class ShownModel(QObject):
 
 
 def _look_at(ports: ModelPorts, path: Path, wishes: Wishes) -> _LookedAt:
-    checked = check_model(ports, path, wishes)
+    inspected = ports.inspect(path)
+    checked = check_model(replace(ports, inspect=lambda _path: inspected), path, wishes)
     plan, facts = checked.plan, checked.facts
     plans = () if plan is None else tuple(plan_of_step(facts, checked.budget, plan, s) for s in plan.ladder)
-    return _LookedAt(checked, anatomy_of(facts), plans)
+    return _LookedAt(checked, anatomy_of(facts), plans, inspected)

@@ -66,6 +66,7 @@ class ModelList(Panel):
     def show_fits(self, fits: Mapping[Path, Fit]) -> None:
         """Set how models fit this PC, as far as that is known."""
         self.rows.set_fits(fits)
+        self.list.viewport().update()
 
     def choose(self, path: Path | None) -> None:
         """Select a model without a signal; None or a model that is not in the list selects none."""
@@ -169,7 +170,6 @@ class ModelList(Panel):
             self._select_again()
             self.list.verticalScrollBar().setValue(at)
         is_empty = self.rows.rowCount() == 0
-        self.list.setRowHidden(0, True)  # its words stand above the list
         key = "searching" if self._is_searching else "nothing_found" if words else "none"
         self._nothing.setText(look.text(f"ui.models.list.{key}", words=words))
         self._nothing.setVisible(is_empty)
@@ -187,8 +187,9 @@ class ModelList(Panel):
         self._seen.start()
 
     def _top_number(self) -> int:
-        index = self.list.indexAt(self.list.viewport().rect().topLeft())
-        return index.row() if index.isValid() else 0
+        """Return the first row in sight, without having the view lay all rows out."""
+        height = max(1, self.list.sizeHintForRow(0))
+        return self.list.verticalScrollBar().value() // height
 
     def _show_head(self) -> None:
         head = self.rows.group_at(self._top_number())
@@ -214,5 +215,4 @@ class ModelList(Panel):
         self.list.setAccessibleName(look.text("ui.models.list.name"))
         self.setAccessibleName(look.text("ui.models.title"))
         self._show_rows()
-        self.rows.tell_changed()
         self.list.scheduleDelayedItemsLayout()

@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.ui.theme.icons import paint_icon
@@ -31,10 +31,12 @@ class ModelListDelegate(QStyledItemDelegate):
     def __init__(self, looks: LookSource, parent: QWidget) -> None:
         super().__init__(parent)
         self._looks = looks
+        self._fonts: dict[tuple[str, int | None], tuple[QFont, QFontMetrics]] = {}
+        looks.changed.connect(self._fonts.clear)
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Return one height for all rows: the view asks once, however many there are."""
-        height = self._metrics("body").height() + self._metrics("caption").height()
+        height = self._font("body")[1].height() + self._font("caption")[1].height()
         return QSize(60, height + 2 * _ABOVE + _BETWEEN)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -48,7 +50,7 @@ class ModelListDelegate(QStyledItemDelegate):
             is_selected = bool(state & QStyle.StateFlag.State_Selected)
             self._paint_model(painter, box, index, row, is_selected=is_selected)
         else:
-            painter.setFont(look.font("caption"))
+            painter.setFont(self._font("caption")[0])
             painter.setPen(look.color("text_faint"))
             place = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom
             painter.drawText(box.adjusted(0, 0, 0, -_HEAD_BELOW), place, str(index.data()))
@@ -71,21 +73,20 @@ class ModelListDelegate(QStyledItemDelegate):
     ) -> None:
         look = self._looks.look
         inner = box.adjusted(_PADDING, _ABOVE, -_PADDING, -_ABOVE)
-        name_height = self._metrics("body").height()
+        caption, small = self._font("caption")
+        name_height = self._font("body")[1].height()
         badge = self._paint_badge(painter, inner, index, model)
-        font = look.font("label", 600 if is_selected else None)
+        font, metrics = self._font("label", 600 if is_selected else None)
         room = QRect(inner.left(), inner.top(), inner.width() - badge, name_height)
         painter.setFont(font)
         painter.setPen(look.color("text"))
-        name = QFontMetrics(font).elidedText(model.name, Qt.TextElideMode.ElideMiddle, room.width())
+        name = metrics.elidedText(model.name, Qt.TextElideMode.ElideMiddle, room.width())
         painter.drawText(room, _LEFT, name)
-        below = QRect(
-            inner.left(), room.bottom() + 1 + _BETWEEN, inner.width(), self._metrics("caption").height()
-        )
-        painter.setFont(look.font("caption"))
+        below = QRect(inner.left(), room.bottom() + 1 + _BETWEEN, inner.width(), small.height())
+        painter.setFont(caption)
         painter.setPen(look.color("text_soft" if is_selected else "text_faint"))
         detail = str(index.data(DETAIL_ROLE))
-        shown = self._metrics("caption").elidedText(detail, Qt.TextElideMode.ElideRight, below.width())
+        shown = small.elidedText(detail, Qt.TextElideMode.ElideRight, below.width())
         painter.drawText(below, _LEFT, shown)
 
     def _paint_badge(self, painter: QPainter, inner: QRect, index: _Index, model: LibraryModel) -> int:
@@ -100,16 +101,20 @@ class ModelListDelegate(QStyledItemDelegate):
         if known is None:
             return 0
         fit = Fit(known)  # Qt hands an enum of text over as text
-        words, metrics = fit_words(look, model, fit), self._metrics("caption")
+        words, (font, metrics) = fit_words(look, model, fit), self._font("caption")
         width, height = metrics.horizontalAdvance(words) + 2 * _CHIP_SIDES, metrics.height() + 2 * _CHIP_ABOVE
         chip = QRectF(inner.right() + 1 - width, inner.top() - 1, width, height)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(look.color(f"{FIT_TONES[fit]}_soft"))
         painter.drawRoundedRect(chip, height / 2, height / 2)
-        painter.setFont(look.font("caption"))
+        painter.setFont(font)
         painter.setPen(look.color(f"{FIT_TONES[fit]}_text"))
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, words)
         return width + _GAP
 
-    def _metrics(self, style: str) -> QFontMetrics:
-        return QFontMetrics(self._looks.look.font(style))
+    def _font(self, style: str, weight: int | None = None) -> tuple[QFont, QFontMetrics]:
+        """Return a font and its measures, made once: rows are painted often."""
+        if (style, weight) not in self._fonts:
+            font = self._looks.look.font(style, weight)
+            self._fonts[style, weight] = font, QFontMetrics(font)
+        return self._fonts[style, weight]

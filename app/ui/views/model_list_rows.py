@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QStringListModel, Qt
 
 from app.gguf.facts import FileKind
 from app.ui.theme.look import Look, LookSource
@@ -17,35 +17,35 @@ DETAIL_ROLE: Final = Qt.ItemDataRole.UserRole + 3
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class ModelListRows(QAbstractListModel):
-    """Heads of groups and models; how a model fits comes later than the model."""
+class ModelListRows(QStringListModel):
+    """Models, and the heads of groups but for the first; how a model fits comes later than the model.
+
+    Qt's own list of texts counts the rows: the view asks for their number once per row, and asks thousands of
+    times faster than it could ask this class.
+    """
 
     def __init__(self, looks: LookSource, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._looks = looks
+        self._all: tuple[LibraryRow, ...] = ()
+        self._first: GroupRow | None = None
         self._rows: tuple[LibraryRow, ...] = ()
-        self._numbers: dict[Path, int] = {}
         self._fits: Mapping[Path, Fit] = {}
 
     def set_rows(self, rows: tuple[LibraryRow, ...]) -> bool:
         """Replace all rows; say whether anything is another."""
-        if rows == self._rows:
+        if rows == self._all:
             return False
-        self.beginResetModel()
-        self._rows = rows
-        self._numbers = {row.path: n for n, row in enumerate(rows) if isinstance(row, LibraryModel)}
-        self.endResetModel()
+        first = rows[0] if rows else None
+        self._all = rows
+        self._first = first if isinstance(first, GroupRow) else None
+        self._rows = rows[1:] if self._first is not None else rows
+        self.setStringList([""] * len(self._rows))
         return True
 
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
-        """Set how models fit; those that are not in it are not known yet."""
+        """Set how models fit, without a signal; those that are not in it are not known yet."""
         self._fits = fits
-        self.tell_changed()
-
-    def tell_changed(self) -> None:
-        """Have everything painted again."""
-        if self._rows:
-            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
 
     def row_at(self, number: int) -> LibraryRow | None:
         """Return a row."""
@@ -58,15 +58,15 @@ class ModelListRows(QAbstractListModel):
 
     def number_of(self, path: Path | None) -> int | None:
         """Return the row of a model."""
-        return None if path is None else self._numbers.get(path)
+        if path is None:
+            return None
+        rows = enumerate(self._rows)
+        return next((n for n, row in rows if isinstance(row, LibraryModel) and row.path == path), None)
 
     def group_at(self, number: int) -> GroupRow | None:
         """Return the head a row stands under."""
-        heads = [row for row in self._rows[: number + 1] if isinstance(row, GroupRow)]
-        return heads[-1] if heads else None
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 Qt's signature
-        return 0 if parent.isValid() else len(self._rows)
+        above = (row for row in reversed(self._rows[: number + 1]) if isinstance(row, GroupRow))
+        return next(above, self._first)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
         if self.model_at(index) is None:

@@ -2,16 +2,21 @@
 
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QScrollArea, QStackedWidget, QWidget
 
 from app.ui.model_page_view import ModelPageView
 from app.ui.theme.look import LookSource
 from app.ui.views.layer_card import LayerCard
+from app.ui.views.model_details.comparison import ModelComparison
+from app.ui.views.model_details.comparison_rows import Comparison
+from app.ui.views.model_details.details import ModelDetails
+from app.ui.views.model_details.facts import ModelDetailsFacts
 from app.ui.views.model_findings import ModelFindings
 from app.ui.views.model_head import ModelHead
 from app.ui.views.model_list import ModelList
+from app.ui.views.model_palette import ModelPalette
 from app.ui.views.model_state import ModelState
 from app.ui.views.model_truth import ModelTruth
 from app.ui.views.step_cards import StepCards
@@ -28,19 +33,15 @@ class ModelsPage(QWidget):
 
     Signals:
         shown: the page came into sight.
-        load_requested, chat_requested, compare_requested: as `ModelHead` has them.
+        load_requested, chat_requested: as `ModelHead` has them.
         step_chosen: index of the step the load button means.
         finding_action_requested: the `Finding` whose button was pressed.
         engine_requested, again_requested, folder_requested: about the file shown.
-
-    Attributes:
-        details: Where more sections about the file go, below the cards.
     """
 
     shown = Signal()
     load_requested = Signal()
     chat_requested = Signal()
-    compare_requested = Signal()
     step_chosen = Signal(int)
     finding_action_requested = Signal(object)
     engine_requested = Signal()
@@ -58,22 +59,43 @@ class ModelsPage(QWidget):
         self.steps = StepCards(looks)
         self.findings = ModelFindings(looks)
         self.truth = ModelTruth(looks)
-        self.details: QVBoxLayout = column(gap=12)
+        self.details = ModelDetails(looks)
+        self.comparison = ComparisonPage(looks)
+        self.compare_popup = ModelPalette(looks, self)
         self.empty = NothingChosen(looks)
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
         self.show_view(self._view)
+        self.show_details(None)
 
     def show_view(self, view: ModelPageView) -> None:
         """Show a model."""
         before, self._view = self._view, view
-        self._pages.setCurrentIndex(0 if view.path is None else 1)
+        if view.path != before.path:
+            self.show_comparison(None)
         for part in (self.head, self.state, self.layers, self.steps, self.findings, self.truth):
             part.show_view(view)
         self.findings.setVisible(view.facts is not None)
         if view.path != before.path:
             self._area.verticalScrollBar().setValue(0)
+
+    def show_details(self, details: ModelDetailsFacts | None) -> None:
+        """Show the depth of the model; None while it is not known, and nothing can be compared with it."""
+        self.details.show_model(details)
+        self.head.compare.setEnabled(details is not None)
+
+    def show_comparison(self, comparison: Comparison | None) -> None:
+        """Show two models side by side; None shows the one again."""
+        self.comparison.table.show_comparison(comparison)
+        one = self.empty if self._view.path is None else self._area
+        self._pages.setCurrentWidget(one if comparison is None else self.comparison)
+
+    def open_compare_popup(self) -> None:
+        """Let the person choose the other model, below the button."""
+        popup, anchor = self.compare_popup, self.head.compare
+        popup.open_at(anchor)
+        popup.move(popup.pos() - QPoint(popup.width() - anchor.width(), 0))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -103,7 +125,7 @@ class ModelsPage(QWidget):
         )
         self._area: QScrollArea = scrolled(holder(body))
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        for page in (self.empty, self._area):
+        for page in (self.empty, self._area, self.comparison):
             self._pages.addWidget(page)
         line = row(self.list, gap=0)
         line.addWidget(self._pages, 1)
@@ -112,7 +134,8 @@ class ModelsPage(QWidget):
     def _connect(self) -> None:
         self.head.load_requested.connect(self.load_requested)
         self.head.chat_requested.connect(self.chat_requested)
-        self.head.compare_requested.connect(self.compare_requested)
+        self.head.compare_requested.connect(self.open_compare_popup)
+        self.comparison.back.clicked.connect(lambda: self.show_comparison(None))
         self.steps.step_chosen.connect(self.step_chosen)
         self.findings.finding_action_requested.connect(self.finding_action_requested)
         self.findings.engine_requested.connect(self.engine_requested)
@@ -120,6 +143,24 @@ class ModelsPage(QWidget):
         self.state.folder_requested.connect(self.folder_requested)
         self.empty.file.clicked.connect(self.list.file_requested)
         self.empty.folder.clicked.connect(self.list.folder_requested)
+
+
+class ComparisonPage(QWidget):
+    """Two models side by side, and the way back."""
+
+    def __init__(self, looks: LookSource) -> None:
+        super().__init__()
+        self._looks = looks
+        self.back = Button(looks, "ghost", "left")
+        self.table = ModelComparison(looks)
+        layout = column(row(self.back, None), gap=10, margins=_MARGINS)
+        layout.addWidget(self.table, 1)
+        self.setLayout(layout)
+        looks.changed.connect(self._set_words)
+        self._set_words()
+
+    def _set_words(self) -> None:
+        self.back.setText(self._looks.look.text("ui.models.compare_back"))
 
 
 class NothingChosen(QWidget):
