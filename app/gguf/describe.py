@@ -28,7 +28,7 @@ def describe(headers: Sequence[GgufHeader], files: Sequence[Path]) -> ModelFacts
     mtp_layers = _mtp_layers(metadata, block_count)
     trunk_layers = None if block_count is None else block_count - mtp_layers
     sums = sum_tensors(tensors, trunk_layers if mtp_layers else None)
-    expert_count_key = metadata.integer("expert_count")
+    expert_count_key = _one_count(metadata)
     layer_count = block_count if block_count is not None else len(sums.layers)
     return ModelFacts(
         path=files[0],
@@ -74,6 +74,12 @@ def _kind(metadata: Metadata, tensors: Sequence[TensorInfo], headers: Sequence[G
 def _mtp_layers(metadata: Metadata, block_count: int | None) -> int:
     extra = metadata.integer("nextn_predict_layers") or 0
     return extra if block_count is not None and 0 < extra < block_count else 0
+
+
+def _one_count(metadata: Metadata) -> int | None:
+    """Return `expert_count`; engines take one number for all layers and refuse a list."""
+    is_list = isinstance(metadata.raw("expert_count"), tuple)
+    return None if is_list else metadata.integer("expert_count")
 
 
 def _plausible(expert_count_key: int | None) -> int:

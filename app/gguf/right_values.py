@@ -15,6 +15,7 @@ from app.gguf.describe import expert_count_of
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.head_counts import head_count_of
 from app.gguf.key_types import expected_type
+from app.gguf.layout_rules import wrong_counts
 from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
 from app.gguf.repair_facts import NO_CHOICE, RepairChoice, RightValue, ValueSource
@@ -89,6 +90,7 @@ def _found(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterato
     yield from _used_count(facts, metadata)
     if split_count(header) < 2 or header.keys.get("split.tensors.count") == facts.tensor_count:
         yield from _block_count(facts, metadata)
+        yield from _layout(facts, metadata)
     yield from _expert_width(facts, metadata)
     yield from _head_counts(facts, metadata)
     yield from _context(metadata)
@@ -149,6 +151,12 @@ def _block_count(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
         return
     cures = (FindingCode.BLOCK_COUNT_INVALID,)
     yield RightValue(metadata.full_name("block_count"), held, U32, ValueSource.TENSORS, cures)
+
+
+def _layout(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
+    for wrong in wrong_counts(facts, metadata):
+        key, cures = metadata.full_name(wrong.name), (FindingCode.LAYOUT_MISMATCH,)
+        yield RightValue(key, wrong.tensors, U32, ValueSource.TENSORS, cures)
 
 
 def _expert_width(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:

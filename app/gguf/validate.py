@@ -12,6 +12,7 @@ from app.gguf.anatomy import router_findings
 from app.gguf.architecture_rules import architecture_findings, foreign_prefix
 from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
+from app.gguf.layout_rules import layout_findings
 from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
 from app.gguf.shape_rules import shape_findings
@@ -70,6 +71,8 @@ def _number_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: 
     yield from _block_findings(facts, metadata, has_whole_table=has_whole_table)
     yield from _count_findings(facts, metadata)
     yield from expert_findings(facts, metadata, has_whole_table=has_whole_table)
+    if has_whole_table:
+        yield from layout_findings(facts, metadata)
 
 
 def split_no(header: GgufHeader) -> int:

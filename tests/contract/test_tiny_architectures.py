@@ -12,7 +12,9 @@ from app.engine.dry_run import WORKER, engine_accepts
 from app.engine.protocol import ChatMessage, Finished, Token
 from app.gguf.facts import TensorClass
 from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
+from app.gguf.writer import ValueType, array
 from app.options import EngineOptions, SamplingOptions
+from tests.models.draft import Draft
 from tests.models.tiny import TINY_ARCHITECTURES, TINY_DIMENSIONS, tiny_model, write_tiny
 
 OPTIONS = EngineOptions(n_ctx=256, n_batch=64, n_ubatch=64, n_gpu_layers=0, n_threads=1, n_threads_batch=1)
@@ -85,3 +87,36 @@ def test_the_engine_loads_it_and_answers(subject: Subject) -> None:
     assert isinstance(last, Finished), last
     assert last.timings.predicted_tokens == GREEDY.max_tokens
     assert any(isinstance(event, Token) for event in events)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("architecture", "name", "wrong"),
+    [
+        ("deepseek2", "leading_dense_block_count", 2),
+        ("deepseek2", "leading_dense_block_count", 0),
+        ("deepseek2", "expert_shared_count", 3),
+        ("deepseek4", "hash_layer_count", 2),
+    ],
+)
+def test_a_count_of_layers_the_tensors_contradict_is_mended_at_load(
+    architecture: str, name: str, wrong: int, tmp_path: Path
+) -> None:
+    draft = Draft.of(tiny_model(architecture))
+    draft.put_number(f"{architecture}.{name}", wrong)
+    file = tmp_path / "model.gguf"
+    file.write_bytes(draft.encode())
+    assert engine_accepts(file)[0] is False
+    inspected = inspect_path(file)
+    assert inspected.loadable
+    assert engine_accepts(file, inspected.facts.kv_overrides) == (True, ())
+
+
+@pytest.mark.engine
+def test_a_list_of_expert_counts_is_mended_at_load(tmp_path: Path) -> None:
+    draft = Draft.of(tiny_model("qwen3moe"))
+    draft.put(array("qwen3moe.expert_count", ValueType.UINT32, (8, 8)))
+    file = tmp_path / "model.gguf"
+    file.write_bytes(draft.encode())
+    assert engine_accepts(file)[0] is False
+    assert engine_accepts(file, inspect_path(file).facts.kv_overrides) == (True, ())

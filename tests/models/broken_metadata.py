@@ -19,6 +19,7 @@ from tests.models.broken_case import (
 from tests.models.draft import Draft
 
 COUNT: Final = f"{ARCHITECTURE}.expert_count"
+EPSILON: Final = f"{ARCHITECTURE}.attention.layer_norm_rms_epsilon"
 USED: Final = f"{ARCHITECTURE}.expert_used_count"
 _NO_COUNT: Final = Expected(FindingCode.EXPERT_COUNT_MISSING)
 _NO_USED: Final = Expected(FindingCode.EXPERT_USED_COUNT_MISSING)
@@ -96,8 +97,8 @@ SIZES: Final = (
             Expected(FindingCode.METADATA_INVALID, 2**31), LOADS, "meta-context_length-2e31"),
     edited("meta-block_count-missing", "no word on blocks", Expected(_BAD_BLOCKS),
            _without(f"{ARCHITECTURE}.block_count")),
-    edited("meta-rms-eps-missing", "no epsilon", Expected(FindingCode.METADATA_MISSING),
-           _without(f"{ARCHITECTURE}.attention.layer_norm_rms_epsilon")),
+    edited("meta-rms-eps-missing", "no epsilon",
+           Expected(FindingCode.METADATA_MISSING, EPSILON, witness=Witness.ENGINE), _without(EPSILON)),
 )  # fmt: skip
 
 NAMES: Final = (
