@@ -64,7 +64,7 @@ class ShownModel(QObject):
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self._check)
         self._ask_timer = QTimer(self, singleShot=True, interval=ASK_AFTER_MS)
-        self._ask_timer.timeout.connect(self.ask_engine)
+        self._ask_timer.timeout.connect(self._ask_if_free)
 
     @property
     def view(self) -> ModelPageView:
@@ -119,10 +119,8 @@ class ShownModel(QObject):
         facts = self._view.facts
         if facts is None or self._view.verdict is Verdict.ASKING:
             return
-        self._ask_timer.stop()
         self._set(replace(self._view, verdict=Verdict.ASKING, verdict_findings=()))
-        if not self._is_asking:  # one process at a time; who chose another file meanwhile waits for its end
-            self._ask(facts)
+        self._ask_if_free()
 
     @Slot()
     def close(self) -> None:
@@ -161,13 +159,14 @@ class ShownModel(QObject):
             plans=seen.plans,
             chosen=min(self._view.chosen, max(0, len(seen.plans) - 1)),
         )
-        self._set(view)
+        asks = self._may_ask and view.can_ask_engine
+        self._set(replace(view, verdict=Verdict.ASKING) if asks else view)
         if checked.facts.tensor_count:
             self._tasks.run_in_background(
                 partial(details_of, checked.facts.path, seen.inspected),
                 partial(self._on_details, job),
             )
-        if self._may_ask and view.can_ask_engine:
+        if asks:
             self._ask_timer.start()
 
     def _on_details(self, job: int, details: ModelDetailsFacts) -> None:
@@ -178,6 +177,11 @@ class ShownModel(QObject):
         if job == self._job:
             self._set(replace(self._view, is_checking=False))
         raise reason
+
+    def _ask_if_free(self) -> None:
+        """Start a process, one at a time; who chose another file meanwhile waits for its end."""
+        if not self._is_asking and self._view.facts is not None:
+            self._ask(self._view.facts)
 
     def _ask(self, facts: ModelFacts) -> None:
         self._is_asking = True
@@ -193,8 +197,8 @@ class ShownModel(QObject):
         if facts is self._view.facts:
             verdict = {True: Verdict.ACCEPTED, False: Verdict.REFUSED, None: Verdict.UNKNOWN}[is_accepted]
             self._set(replace(self._view, verdict=verdict, verdict_findings=findings))
-        elif self._view.verdict is Verdict.ASKING and self._view.facts is not None:
-            self._ask(self._view.facts)
+        elif self._view.verdict is Verdict.ASKING and not self._ask_timer.isActive():
+            self._ask_if_free()
 
     def _on_no_answer(self, facts: ModelFacts, reason: Exception) -> None:
         self._on_answer(facts, (None, ()))

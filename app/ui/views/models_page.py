@@ -153,9 +153,9 @@ class ComparisonPage(QWidget):
         self._looks = looks
         self.back = Button(looks, "ghost", "left")
         self.table = ModelComparison(looks)
-        layout = column(row(self.back, None), gap=10, margins=_MARGINS)
-        layout.addWidget(self.table, 1)
-        self.setLayout(layout)
+        area = scrolled(holder(column(row(self.back, None), self.table, None, gap=10, margins=_MARGINS)))
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(column(area))
         looks.changed.connect(self._set_words)
         self._set_words()
 
