@@ -16,6 +16,7 @@ from app.options import SamplingOptions
 from app.paths import models_folder
 from app.planner.facts import Wishes
 from app.ui.model_view import ModelPhase, ModelView
+from tests.builders import moe_model, text, write_gguf
 from tests.controller_setup import BUDGET, Desk, kill_worker, workers, write_model
 from tests.session_recorder import gone_within
 
@@ -45,6 +46,20 @@ def said(desk: Desk) -> str:
 
 def wait_for_text(desk: Desk) -> None:
     desk.wait(lambda: len(said(desk)) > 5)
+
+
+def test_a_broken_template_is_told_before_loading_and_chatml_is_planned(desk: Desk, tmp_path: Path) -> None:
+    keys, tensors = moe_model("qwen3moe", layers=4, experts=16, used=4)
+    keys["tokenizer.chat_template"] = text("{% for m in messages %}")
+    desk.model.pick(write_gguf(tmp_path / "broken.gguf", keys, tensors))
+    desk.wait_for_phase(ModelPhase.PLANNED)
+    assert desk.view.plan is not None
+    assert desk.view.plan.options.chat_template == "chatml"
+    severities = {finding.code: finding.severity for finding in desk.view.findings}
+    assert severities[FindingCode.CHAT_TEMPLATE_BROKEN] is Severity.WARNING
+    desk.model.load()
+    desk.wait_for_phase(ModelPhase.READY)
+    assert desk.engine.loads[0].chat_template == "chatml"
 
 
 def test_a_model_goes_from_picked_to_an_answer_and_away(desk: Desk, model_file: Path) -> None:

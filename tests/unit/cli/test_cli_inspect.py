@@ -13,7 +13,8 @@ from app.cli.context import CliContext, UsageError
 from app.findings import Finding, FindingCode, error
 from app.settings import Settings
 from app.texts import Texts
-from tests.builders import dense_model, moe_model, u32, write_gguf
+from tests.builders import dense_model, moe_model, text, u32, write_gguf
+from tests.chat_templates import QWEN_3
 
 BINDING_FIELDS = (
     "path kind architecture files size_bytes tensor_count block_count trunk_layers mtp_layers expert_layers "
@@ -63,6 +64,35 @@ def test_findings_carry_code_severity_and_values(tmp_path: Path) -> None:
     (finding,) = said["findings"]
     assert (finding["code"], finding["severity"]) == ("expert-count-missing", "warning")
     assert finding["values"]["tensors"] == 16
+
+
+def test_the_template_is_tried_and_shown(tmp_path: Path) -> None:
+    keys, tensors = moe_model()
+    keys["tokenizer.chat_template"] = text(QWEN_3)
+    tried = run_json(str(write_gguf(tmp_path / "m.gguf", keys, tensors)))["chat_template"]
+    assert (tried["parses"], tried["usable"], tried["supports_system"], tried["supports_tools"]) == (
+        True,
+    ) * 4
+    assert (tried["has_thinking_switch"], tried["needs_alternation"]) == (True, False)
+    assert tried["turn_end"] == "<|im_end|>\n"
+    assert set(tried["previews"]) == {"en", "zh_CN"}
+
+
+def test_a_template_that_cannot_be_used_is_told_in_both_languages(tmp_path: Path) -> None:
+    keys, tensors = moe_model()
+    keys["tokenizer.chat_template"] = text("\n{% if %}")
+    file = write_gguf(tmp_path / "m.gguf", keys, tensors)
+    said = run_json(str(file))
+    assert (said["loadable"], said["chat_template"]["parses"]) == (True, False)
+    (finding,) = [found for found in said["findings"] if found["code"] == "chat-template-broken"]
+    assert (finding["severity"], finding["values"]["line"]) == ("warning", 2)
+    assert "line 2" in run(str(file)) and "第 2 行" in run(str(file), language="zh_CN")
+
+
+def test_without_a_template_there_is_nothing_to_try(tmp_path: Path) -> None:
+    keys, tensors = moe_model()
+    del keys["tokenizer.chat_template"]
+    assert run_json(str(write_gguf(tmp_path / "m.gguf", keys, tensors)))["chat_template"] is None
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"GGUF\x03", b"MZ" + bytes(99)])
