@@ -25,12 +25,14 @@ from app.ui.theme.style_sheet import apply_look  # noqa: E402
 from app.ui.theme.tokens import DARK, LIGHT, TYPE  # noqa: E402
 from app.ui.widgets.buttons import Button, IconButton  # noqa: E402
 from app.ui.widgets.controls import MarkSlider, Segmented, Switch  # noqa: E402
+from app.ui.widgets.data_table import Column, DataTable, RowsModel  # noqa: E402
 from app.ui.widgets.dialogs import Change, Question, QuestionDialog, TextDialog  # noqa: E402
 from app.ui.widgets.failure_card import FailureCard  # noqa: E402
 from app.ui.widgets.fields import Choice, Field, SearchField  # noqa: E402
 from app.ui.widgets.findings_view import FindingsList  # noqa: E402
 from app.ui.widgets.labels import Chip, ElidedLabel, IconLabel, KeyCap, TextLabel  # noqa: E402
 from app.ui.widgets.layouts import FlowLayout, Item, card, column, holder, row, tone_box  # noqa: E402
+from app.ui.widgets.share_bar import ShareBar, ShareLegend  # noqa: E402
 from app.ui.widgets.toast import Toast  # noqa: E402
 
 STATES: Final = ("rest", "hover", "pressed", "focus", "disabled", "busy")
@@ -64,6 +66,7 @@ def main(arguments: Sequence[str]) -> int:
                 _shoot(app, _findings(looks), folder / f"findings_{name}.png", (760, 0))
                 _shoot(app, _question(looks), folder / f"question_{name}.png", OWN_SIZE)
                 _shoot(app, _text(looks), folder / f"text_{name}.png", OWN_SIZE)
+                _shoot(app, _table(looks), folder / f"table_{name}.png", (760, 0))
     return 0
 
 
@@ -80,6 +83,28 @@ def _shoot(app: QApplication, page: QWidget, path: Path, size: tuple[int, int]) 
     print(path)
     page.close()
     page.deleteLater()
+
+
+def _table(looks: LookSource) -> QWidget:
+    """Return a table of many rows, and a bar of shares with its legend."""
+    bar, legend = ShareBar(looks), ShareLegend(looks)
+    types = ("Q4_K 12.7 GB", "Q6_K 3.7 GB", "Q8_0 1.9 GB", "F32 0.4 GB")
+    bar.show_shares((0.68, 0.2, 0.1, 0.02), "bar", ", ".join(types))
+    legend.show_words(types, "bar")
+    columns = (
+        Column(
+            "name", "ui.details.column.name", lambda number, _: f"blk.{number}.attn_q.weight", is_code=True
+        ),
+        Column("type", "ui.details.column.type", lambda number, _: ("Q4_K", "Q6_K")[number % 2], "IQ3_XXS"),
+        Column("size", "ui.details.column.size", lambda number, _: f"{number} MB", "999 MB", is_number=True),
+    )
+    model = RowsModel(looks, columns)
+    model.is_marked = lambda number: number % 5 == 4
+    model.show_rows(range(500), range(500))
+    table = DataTable(looks, model)
+    table.setMinimumHeight(220)
+    table.select_line(2)
+    return holder(column(card(column(bar, legend, table)), margins=(20, 16, 20, 16)), surface="window")
 
 
 def _sheet(looks: LookSource) -> QWidget:

@@ -137,8 +137,8 @@ QMenu::item:disabled { color: $text_faint; }
 QMenu::separator { height: 1px; background: $border; margin: 5px 8px; }
 QSplitter::handle { background: $border; }
 QTableView[surface="table"] { background: $raised; border: 1px solid $border; border-radius: 8px;
-  font-size: 13dp; selection-background-color: $accent_soft; selection-color: $text; }
-QTableView[surface="table"]:focus { border: 2px solid $accent; }
+  padding: 3px; font-size: 13dp; selection-background-color: $accent_soft; selection-color: $text; }
+QTableView[surface="table"]:focus { border: 2px solid $accent; padding: 2px; }
 QTableView[surface="table"]::item { padding: 0 8dp; border-bottom: 1px solid $border; }
 QTableView[surface="table"]::item:hover { background: $hover; }
 QTableView[surface="table"]::item:selected { background: $accent_soft; color: $text; }

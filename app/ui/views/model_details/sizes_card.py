@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from app.gguf.anatomy import TypeShare
 from app.texts import format_bytes
 from app.ui.theme.look import LookSource
 from app.ui.views.model_details.facts import ModelDetailsFacts
@@ -13,12 +14,11 @@ from app.ui.views.model_details.numbers import bits_text
 from app.ui.views.model_details.size_rows import ClassRow, Figure, class_rows, figures_of
 from app.ui.views.words import say
 from app.ui.widgets.labels import IconLabel, TextLabel
-from app.ui.widgets.layouts import FlowLayout, card, column, holder, row, rule
-from app.ui.widgets.share_bar import ShareBar, ShareSwatch
+from app.ui.widgets.layouts import card, column, holder, row, rule
+from app.ui.widgets.share_bar import ShareBar, ShareLegend
 
 _TILE_WIDTH: Final = 200
 _MAX_COLUMNS: Final = 4
-_LEGEND_TYPES: Final = 8
 
 
 class SizesCard(QWidget):
@@ -137,8 +137,7 @@ class _ClassView:
         self.bar = ShareBar(looks)
         self._size = TextLabel("label")
         self._size.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._types = [_TypeWord(looks, number) for number in range(_LEGEND_TYPES)]
-        self._legend = holder(column(None, FlowLayout(*self._types, gap=12), None, gap=0))
+        self._legend = ShareLegend(looks)
         for place, part in enumerate((self.name, self.bar, self._size, self._legend)):
             grid.addWidget(part, line, place)
 
@@ -152,31 +151,21 @@ class _ClassView:
         name = look.text(f"ui.details.class.{facts.kind.value}")
         self.name.setText(name)
         self._size.setText(format_bytes(facts.size_bytes))
-        said = []
-        for number, word in enumerate(self._types):
-            share = facts.shares[number] if number < len(facts.shares) else None
-            word.setVisible(share is not None)
-            if share is not None:
-                word.set_text(
-                    look.text("ui.details.types.share", type=share.type_name, size=share.size_bytes)
-                )
-        for share in facts.shares:
-            values = {"type": share.type_name, "size": share.size_bytes, "tensors": share.tensor_count}
-            bits = bits_text(share.bits_per_weight)
-            said.append(look.text("ui.details.types.share_bits", bits=bits, **values))
-        types = look.text("ui.details.types.spoken", name=name, size=facts.size_bytes, types="; ".join(said))
         whole = facts.size_bytes or 1
+        said = " · ".join(self._said(share) for share in facts.shares)
+        types = look.text("ui.details.types.spoken", name=name, size=facts.size_bytes, types=said)
         self.bar.show_shares(tuple(share.size_bytes / whole for share in facts.shares), name, types)
+        words = tuple(
+            look.text("ui.details.types.share", type=share.type_name, size=share.size_bytes or None)
+            for share in facts.shares
+        )
+        self._legend.show_words(words, name)
 
-
-class _TypeWord(QWidget):
-    """A swatch and a word."""
-
-    def __init__(self, looks: LookSource, number: int) -> None:
-        super().__init__()
-        self._text = TextLabel("caption", "soft")
-        self.setLayout(row(ShareSwatch(looks, number), self._text, gap=5))
-
-    def set_text(self, text: str) -> None:
-        """Set the word."""
-        self._text.setText(text)
+    def _said(self, share: TypeShare) -> str:
+        return self._looks.look.text(
+            "ui.details.types.share_bits",
+            type=share.type_name,
+            size=share.size_bytes or None,
+            bits=bits_text(share.bits_per_weight),
+            tensors=share.tensor_count,
+        )

@@ -52,6 +52,7 @@ class TableSection(QWidget):
         bar = row(self.search, self._count, holder(column(None, self.buttons, None, gap=0)))
         bar.setStretch(0, 1)
         self.body = column(bar, self._nothing, self.table, gap=8)
+        self.body.setStretch(2, 1)
         self.setLayout(self.body)
         self.setFocusProxy(self.search)
         self._connect()
