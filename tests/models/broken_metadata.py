@@ -123,7 +123,7 @@ TOKENIZER: Final = (
     edited("tokenizer-pre-unknown", "cut in a way nobody knows",
            Expected(FindingCode.PRE_TOKENIZER_UNKNOWN, "martian"), _text("tokenizer.ggml.pre", "martian")),
     edited("chat-template-broken", "a template cut off in the middle",
-           Expected(None, witness=Witness.TEMPLATE),
+           Expected(FindingCode.CHAT_TEMPLATE_BROKEN, witness=Witness.TEMPLATE),
            _text("tokenizer.chat_template", "{% for m in messages %}{{ m.x }"), LOADS),
 )  # fmt: skip
 
