@@ -55,7 +55,7 @@ def _leading_dense(facts: ModelFacts, metadata: Metadata) -> int | None:
     stated = metadata.integer("leading_dense_block_count") or 0
     if step == 1:
         return first
-    could_begin = next(index for index in range(stated, stated + step) if (index + 1) % step == 0)
+    could_begin = (stated // step + 1) * step - 1
     return stated if could_begin == first else None
 
 
@@ -95,8 +95,9 @@ def _prediction_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Find
         for index, rest in (split_block(tensor.name),)
         if index is not None and rest.startswith("nextn.")
     }
-    present = {layer.index for layer in facts.layers}
-    counted = present & set(range(facts.trunk_layers or 0, facts.block_count or 0))
-    if facts.block_count is not None and counted != held:
+    trunk, blocks = facts.trunk_layers, facts.block_count
+    if trunk is None or blocks is None:
+        return
+    if {layer.index for layer in facts.layers if trunk <= layer.index < blocks} != held:
         key = metadata.full_name("nextn_predict_layers")
         yield warning(FindingCode.PREDICTION_LAYERS_MISMATCH, key=key, found=found, tensors=len(held))

@@ -1,5 +1,7 @@
 """The ways experts lie in files, and headers that count them otherwise than the tensors do."""
 
+import time
+import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -190,3 +192,16 @@ def test_a_prediction_block_that_is_counted_otherwise_is_told(tmp_path: Path, st
     (told,) = mismatches(inspect(tmp_path, keys, tensors))
     assert told.code is FindingCode.PREDICTION_LAYERS_MISMATCH
     assert (told.severity, told.values["found"], told.values["tensors"]) == (Severity.WARNING, stated, held)
+
+
+def test_absurd_counts_cost_no_time_and_no_memory(tmp_path: Path) -> None:
+    most = u32(2**31 - 1)
+    keys, tensors = moe_model("ernie4_5-moe", layers=2, nextn_predict_layers=u32(2**31 - 2))
+    keys |= {"ernie4_5-moe.block_count": most, "ernie4_5-moe.interleave_moe_layer_step": u32(2**30)}
+    keys |= {"ernie4_5-moe.leading_dense_block_count": most}
+    tracemalloc.start()
+    before = time.perf_counter()
+    inspect(tmp_path, keys, tensors)
+    assert time.perf_counter() - before < 1.0
+    assert tracemalloc.get_traced_memory()[1] < 50 * 1024**2
+    tracemalloc.stop()
