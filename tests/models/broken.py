@@ -17,7 +17,6 @@ __all__ = [
     "EngineOutcome",
     "Expected",
     "Witness",
-    "case_named",
     "write_broken",
 ]
 
@@ -30,11 +29,6 @@ BROKEN_CASES: Final[tuple[BrokenCase, ...]] = (
 
 KILLERS: Final = tuple(case for case in BROKEN_CASES if case.engine_outcome is EngineOutcome.ABORTS)
 """An engine that is given one of these dies."""
-
-
-def case_named(name: str) -> BrokenCase:
-    """Return the case of that name."""
-    return next(case for case in BROKEN_CASES if case.name == name)
 
 
 def write_broken(folder: Path) -> Mapping[str, Path]:
