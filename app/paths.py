@@ -37,6 +37,11 @@ def chats_file() -> Path:
     return data_folder() / "chats.sqlite3"
 
 
+def repairs_file() -> Path:
+    """Return the file with what was decided about models with wrong metadata."""
+    return data_folder() / "repairs.json"
+
+
 def settings_file() -> Path:
     """Return the settings file."""
     return data_folder() / "settings.json"

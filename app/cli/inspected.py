@@ -4,7 +4,8 @@ from pathlib import Path
 
 from app.cli.context import UsageError
 from app.findings import FindingCode
-from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.gguf.inspect_file import InspectedFile
+from app.library.repair_memory import inspect_remembered
 from app.texts import Texts
 
 _NOTHING_TO_OPEN = (FindingCode.PATH_MISSING, FindingCode.FOLDER_AMBIGUOUS)
@@ -16,7 +17,7 @@ def inspect_argument(path: str, texts: Texts) -> InspectedFile:
     Raises:
         UsageError: nothing is there, or a folder without exactly one model; its models are listed.
     """
-    inspected = inspect_path(Path(path))
+    inspected = inspect_remembered(Path(path))
     for finding in inspected.findings:
         if finding.code in _NOTHING_TO_OPEN:
             raise UsageError(texts.finding(finding).message)

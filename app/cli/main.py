@@ -18,7 +18,7 @@ from app.paths import settings_file
 from app.settings import load_settings
 from app.texts import LANGUAGES, Texts, system_language
 
-SUBCOMMANDS: Final = ("inspect", "plan", "doctor", "chat", "engines", "selftest")
+SUBCOMMANDS: Final = ("inspect", "repair", "plan", "doctor", "chat", "engines", "selftest")
 """Each is a module of this package with `add_arguments(parser, texts)` and `run(args, context) -> int`."""
 
 EXIT_INTERRUPTED: Final = 130

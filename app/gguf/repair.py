@@ -87,6 +87,13 @@ def repairs_for(inspected: "InspectedFile") -> tuple[Repair, ...]:
     return tuple(sorted(repairs, key=lambda repair: repair.kind is RepairKind.PATCHED_COPY))
 
 
+def choice_at_load(inspected: "InspectedFile") -> RepairChoice:
+    """Return what of a decision matters for the original: values that only a copy can hold are left out."""
+    in_copy = {right.key for right in inspected.right_values if not right.is_overridable}
+    chosen = tuple(pair for pair in inspected.choice.chosen if pair[0] not in in_copy)
+    return RepairChoice(inspected.choice.off, chosen)
+
+
 def change_of(right: RightValue, header: GgufHeader) -> MetadataChange:
     """Return what a right value changes in a header."""
     is_there = right.key in header.keys
