@@ -184,6 +184,16 @@ _RULES: Final[tuple[_Rule, ...]] = (
         ),
     ),
     _rule(
+        r"key '(?P<key>[^']{1,200})' must be of type (?P<expected>\w{1,9}) but is (?P<found>\w{1,9})",
+        lambda m, _: error(
+            FindingCode.METADATA_TYPE_WRONG,
+            key=m["key"],
+            found=m["found"],
+            expected=m["expected"],
+            value=None,
+        ),
+    ),
+    _rule(
         rf"key (?P<key>\S{{1,200}}) has wrong array length; {_COUNTS}",
         lambda m, _: error(
             FindingCode.METADATA_LENGTH_WRONG,

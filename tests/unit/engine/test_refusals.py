@@ -34,6 +34,7 @@ FAULTS: list[tuple[str, FindingCode, dict[str, FindingValue]]] = [
         FindingCode.METADATA_TYPE_WRONG,
         {"key": "qwen3moe.embedding_length", "found": "u64", "expected": "u32"},
     ),
+    ("alignment-type", FindingCode.METADATA_TYPE_WRONG, {"key": "general.alignment", "found": "str"}),
     (
         "array-length",
         FindingCode.METADATA_LENGTH_WRONG,
