@@ -224,15 +224,23 @@ class _HeaderReader:
         except GgufError as failure:
             value, reason = 0, failure
         end = self._cursor.offset
-        self._cursor.seek(start)
-        meant = self._integer(_U32)
-        if is_name_next(self._cursor):
+        meant = self._meant(start)
+        if meant is not None:
             self._overwritten.append(OverwrittenType(self._key, type_id, start - _U32.size, meant))
             return meant
         self._cursor.seek(end)
         if reason is not None:
             raise reason
         return value
+
+    def _meant(self, start: int) -> int | None:
+        """Return the `u32` at `start` when it leads to the next name."""
+        self._cursor.seek(start)
+        try:
+            number = self._integer(_U32)
+        except GgufError:  # the file ends with a shorter value
+            return None
+        return number if is_name_next(self._cursor) else None
 
     def _array(self) -> MetadataValue:
         type_id, length = (int(number) for number in self._cursor.unpack(_ARRAY_HEAD))
