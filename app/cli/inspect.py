@@ -3,9 +3,11 @@
 import argparse
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
-from app.cli.context import EXIT_OK, CliContext
+from app.cli.context import EXIT_OK, CliContext, UsageError
 from app.cli.inspect_answer import Answer, answer_json, answer_of
+from app.cli.inspect_weights import FULL, SAMPLE, weights_findings
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text
 from app.gguf.anatomy import anatomy_of
@@ -24,16 +26,28 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     parser.add_argument(
         "--engine-check", action="store_true", help=texts.text("cli.inspect.engine_check.help")
     )
+    parser.add_argument(
+        "--weights",
+        nargs="?",
+        const=SAMPLE,
+        choices=(SAMPLE, FULL),
+        help=texts.text("cli.inspect.weights.help"),
+    )
 
 
 def run(args: argparse.Namespace, context: CliContext) -> int:
     """Print facts and findings. An existing file of any kind is no failure: `loadable` is the verdict."""
     if args.recursive:
+        if args.weights:
+            raise UsageError(context.texts.text("cli.inspect.weights.one_model"))
         from app.cli.inspect_folder import run_recursive  # only this option needs the library
 
         return run_recursive(args, context)
     checked = with_template_checked(inspect_argument(args.path, context.texts))
     answer = answer_of(checked.inspected, asks_engine=args.engine_check, template=checked.check)
+    if args.weights:
+        weights = weights_findings(answer.inspected.facts, args.weights, context)
+        answer = replace(answer, findings=(*answer.findings, *weights))
     if args.json:
         context.print_json(answer_json(answer))
     else:

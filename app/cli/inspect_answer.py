@@ -25,8 +25,10 @@ def answer_of(
     """Return what is known of a file; with `asks_engine` also what an engine says to it."""
     if not asks_engine:
         return Answer(inspected, None, inspected.findings, template)
-    from app.engine.dry_run import engine_accepts  # only this option needs the engine package
+    from app.engine.dry_run import engine_accepts, would_abort  # only this option needs the engine package
 
+    if would_abort(inspected.findings):
+        return Answer(inspected, False, inspected.findings, template)
     facts = inspected.facts
     accepts, findings = engine_accepts(facts.path, facts.kv_overrides)
     return Answer(inspected, accepts, (*inspected.findings, *findings), template)

@@ -1,12 +1,13 @@
 """Asks the built-in engine what it thinks of a file, in a process that may die of it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from app.engine.blocking import BlockingEngine
 from app.engine.refusals import REFUSALS
 from app.engine.spec import BackendKind, EngineSpec
-from app.findings import Finding, FindingCode, FindingError, note
+from app.findings import Finding, FindingCode, FindingError, Severity, note
 from app.options import EngineOptions, KvOverrideValue
 
 WORKER: Final = EngineSpec("worker", BackendKind.LLAMA)
@@ -18,6 +19,16 @@ _VERDICTS: Final = REFUSALS | {
     FindingCode.ENGINE_REJECTS_MODEL,
 }
 """Ways to die of a bad file; any other end says nothing about it."""
+
+ABORTS_ON: Final = frozenset(
+    {
+        *(FindingCode.EXPERT_COUNT_TOO_LARGE, FindingCode.EXPERT_COUNT_MISSING),
+        *(FindingCode.EXPERT_COUNT_MISMATCH, FindingCode.EXPERT_COUNT_INVALID),
+        *(FindingCode.EXPERT_USED_COUNT_MISSING, FindingCode.EXPERT_USED_COUNT_INVALID),
+        *(FindingCode.BLOCK_COUNT_INVALID, FindingCode.OVERRIDE_OFF),
+    }
+)
+"""Faults that may end the engine's process; as a warning they are mended at load."""
 
 _WITH_THE_FILE: Final = (None, "load", "check")
 
@@ -37,6 +48,11 @@ def engine_accepts(
     except FindingError as reason:
         return _verdict_of(reason.finding)
     return checked.accepted, checked.findings
+
+
+def would_abort(findings: Iterable[Finding]) -> bool:
+    """Return whether the header shows what the engine may abort on: then nobody needs to start it."""
+    return any(finding.severity is Severity.ERROR and finding.code in ABORTS_ON for finding in findings)
 
 
 def _verdict_of(finding: Finding) -> tuple[bool | None, tuple[Finding, ...]]:

@@ -145,3 +145,24 @@ def test_the_engine_is_asked_only_on_request_and_given_the_overrides(
     assert said["loadable"]
     assert said["findings"][-1]["code"] == "engine-rejects-model"
     assert asked == [(file, (("qwen3moe.expert_count", 16),))]
+
+
+@pytest.mark.parametrize("how", [(), ("sample",), ("full",)])
+def test_the_weights_are_looked_at_on_request(tmp_path: Path, how: tuple[str, ...]) -> None:
+    file = write_gguf(tmp_path / "m.gguf", *moe_model())  # its data section is a hole: zeros
+    assert run_json(str(file))["findings"] == []
+    (finding,) = run_json(str(file), "--weights", *how)["findings"]
+    assert finding["code"] == "weights-all-zero"
+
+
+def test_an_engine_is_not_started_on_a_number_it_aborts_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*_: object) -> None:
+        raise AssertionError("the engine was asked")
+
+    monkeypatch.setattr("app.engine.dry_run.engine_accepts", started)
+    keys, tensors = moe_model()
+    del keys["qwen3moe.expert_used_count"]
+    said = run_json(str(write_gguf(tmp_path / "m.gguf", keys, tensors)), "--engine-check")
+    assert said["engine_accepts"] is False
