@@ -13,7 +13,7 @@ from app.ui.views.models_words import fact_words
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import Chip, ElidedLabel, TextLabel
-from app.ui.widgets.layouts import FlowLayout, column, holder, row
+from app.ui.widgets.layouts import column, row
 
 _STACKED_BELOW = 620
 
@@ -42,8 +42,7 @@ class ModelHead(QWidget):
         self.compare = Button(looks, "secondary", "layers")
         self.load = Button(looks, "primary", "play")
         self.chat = Button(looks, "primary", "chat")
-        chips = holder(FlowLayout(self._kind, self._loaded))
-        words = row(column(chips, None), self._facts, gap=8)
+        words = row(column(row(self._kind, self._loaded), None), self._facts, gap=8)
         words.setStretch(1, 1)
         self._line = row(gap=12)
         self._line.addLayout(column(self._name, words, gap=4), 1)
