@@ -9,6 +9,7 @@ import pytest
 from app.engine.dry_run import engine_accepts
 from app.findings import Finding, Severity
 from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
+from app.gguf.weights_scan import scan_weights
 from app.parsing.template_findings import with_template_checked
 from tests.models.broken import BROKEN_CASES, KILLERS, BrokenCase, Witness, write_broken
 
@@ -85,6 +86,13 @@ def test_the_template_is_tried_and_set_aside(case: BrokenCase, broken: Mapping[s
     checked = with_template_checked(inspected).inspected
     assert_told(case, checked.findings)
     assert checked.facts.needs_chatml
+
+
+@pytest.mark.parametrize("case", cases_of(Witness.WEIGHTS), ids=named)
+def test_reading_all_weights_tells_the_cause(case: BrokenCase, broken: Mapping[str, Path]) -> None:
+    inspected = inspect_path(broken[case.name])
+    assert inspected.findings == ()
+    assert_told(case, scan_weights(inspected.facts, is_full=True))
 
 
 @pytest.mark.parametrize("case", cases_of(Witness.NOBODY), ids=named)

@@ -12,6 +12,7 @@ from app.engine.dry_run import WORKER, engine_accepts
 from app.engine.protocol import ChatMessage, Finished, Token
 from app.gguf.facts import TensorClass
 from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
+from app.gguf.weights_scan import scan_weights
 from app.gguf.writer import ValueType, array
 from app.options import EngineOptions, SamplingOptions
 from tests.models.draft import Draft
@@ -47,6 +48,10 @@ def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_nothing_is_wrong_with_it(subject: Subject) -> None:
     assert [finding.to_json() for finding in findings_for_chat(subject.inspected)] == []
     assert subject.inspected.facts.kv_overrides == ()
+
+
+def test_no_weight_of_it_is_doubted(subject: Subject) -> None:
+    assert scan_weights(subject.inspected.facts, is_full=True) == ()
 
 
 def test_its_experts_lie_where_they_were_put(subject: Subject) -> None:
