@@ -18,6 +18,14 @@ class GpuInfo:
         compute_capability: (major, minor), NVIDIA only.
         drives_display: A screen hangs on it.
         is_integrated: Shares the CPU's RAM.
+        shared_total_bytes: RAM the card may use beside its own memory; never counted as its own.
+        source: The adapter that found it, `nvml`, `dxgi` or `drm`.
+        luid: Windows' name of the adapter until it restarts, `0xHHHHHHHH_0xLLLLLLLL`.
+        vendor_id: PCI; device_id likewise.
+        gfx_target: AMD's name of the instruction set, e.g. `gfx1151`.
+        driver_version: Of this adapter's own driver, where it is not the one of `DriverInfo`.
+        is_asleep: Powered down by the system (laptops with two GPUs); reading it would wake it.
+        mig_mode: NVIDIA: the card is cut into instances.
     """
 
     index: int
@@ -30,6 +38,15 @@ class GpuInfo:
     compute_capability: tuple[int, int] | None = None
     drives_display: bool | None = None
     is_integrated: bool | None = None
+    shared_total_bytes: int | None = None
+    source: str | None = None
+    luid: str | None = None
+    vendor_id: int | None = None
+    device_id: int | None = None
+    gfx_target: str | None = None
+    driver_version: str | None = None
+    is_asleep: bool | None = None
+    mig_mode: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +137,13 @@ class GpuSample:
         temperature_celsius: Core sensor, not hotspot.
         power_milliwatts: Board draw.
         utilization_percent: 0..100, share of time a kernel ran.
+        shared_used_bytes: RAM the card uses beside its own memory.
+        power_limit_milliwatts: What the board may draw.
+        power_percent: 0..100 of the limit, where the source gives no watts.
+        fan_percent: 0..100; fan_rpm where the source counts turns.
+        core_clock_hertz: Of the compute units.
+        process_dedicated_bytes: Own memory that the engine's processes hold; process_shared_bytes likewise.
+        is_lost: The card does not answer any more.
     """
 
     index: int
@@ -128,6 +152,15 @@ class GpuSample:
     temperature_celsius: int | None = None
     power_milliwatts: int | None = None
     utilization_percent: int | None = None
+    shared_used_bytes: int | None = None
+    power_limit_milliwatts: int | None = None
+    power_percent: float | None = None
+    fan_percent: int | None = None
+    fan_rpm: int | None = None
+    core_clock_hertz: int | None = None
+    process_dedicated_bytes: int | None = None
+    process_shared_bytes: int | None = None
+    is_lost: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
