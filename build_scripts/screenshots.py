@@ -19,20 +19,25 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import psutil  # noqa: E402 the checkout is found first
+from PySide6.QtCore import QEventLoop, QTimer  # noqa: E402 likewise
 from PySide6.QtTest import QTest  # noqa: E402 the platform is chosen, and the checkout found, first
 
 from app.__main__ import WORKER_FLAG  # noqa: E402
 from app.chat.store import ConversationStore  # noqa: E402
-from app.library.default_model import default_model_file  # noqa: E402
+from app.library.default_model import FILE_NAME, default_model_file  # noqa: E402
 from app.options import SamplingOptions  # noqa: E402
 from app.paths import HOME_VARIABLE, chats_file, settings_file  # noqa: E402
 from app.settings import Settings, save_settings  # noqa: E402
 from app.texts import LANGUAGES  # noqa: E402
 from app.ui.application import make_application  # noqa: E402
-from app.ui.main_window import CHAT, SETTINGS  # noqa: E402
+from app.ui.main_window import CHAT, MODELS, SETTINGS  # noqa: E402
+from app.ui.model_page_view import ModelPageView  # noqa: E402
 from app.ui.model_view import ModelPhase, ModelView  # noqa: E402
 from app.ui.program import Program, system_ports  # noqa: E402
 from app.ui.views import dock  # noqa: E402
+from tests.builders import dense_model  # noqa: E402
+from tests.gguf_bytes import Tensor, text, write_gguf  # noqa: E402
+from tests.models.tiny import write_tiny  # noqa: E402
 
 MODEL: Final = ROOT / ".cache" / "test-assets" / "models" / "smollm2-moe-8x2.gguf"
 SIZES: Final = {1: ((1366, 768), (1440, 900)), 2: ((1920, 1080),)}
@@ -48,6 +53,16 @@ QUESTIONS: Final = (
 WEIGHTS_READ: Final = 0.2
 """How far a load is before it is held still; what the engine has said by then still arrives."""
 
+SAMPLES: Final = {
+    "moe": FILE_NAME,
+    "few_layers": "tiny-Q8_0.gguf",
+    "dense": "dense-F16.gguf",
+    "broken": "half a download.gguf",
+    "projector": "mmproj-F16.gguf",
+}
+"""Files the Models page is shown with, by the state they bring it into."""
+
+LOOKED_AT_MS: Final = 4000
 STORY: Final = "Write a long story about a lighthouse keeper and the sea."
 EARLIER_CHATS: Final = ("Names for a boat", "Regular expressions explained", "A letter to the landlord")
 
@@ -90,6 +105,16 @@ def _prepare_home() -> None:
     store.close()
 
 
+def _write_samples(folder: Path) -> None:
+    """Lay a dense model, a broken file and a projector beside the default model."""
+    write_tiny("llama", folder / SAMPLES["few_layers"])
+    write_gguf(folder / SAMPLES["dense"], *dense_model())
+    content = (folder / SAMPLES["few_layers"]).read_bytes()
+    (folder / SAMPLES["broken"]).write_bytes(content[: len(content) // 2])
+    keys = {"general.architecture": text("clip"), "general.type": text("mmproj")}
+    write_gguf(folder / SAMPLES["projector"], keys, [Tensor("v.blk.0.attn_q.weight", (32, 32))])
+
+
 class _Photographer:
     """Brings the window into one state after the other."""
 
@@ -108,6 +133,8 @@ class _Photographer:
         )
         self._wait(lambda: self._program.machine.hardware is not None)
         self._take("1_first_run")
+        self._take_models()
+        self._window.show_place(CHAT)
         self._program.model.pick(default_model_file())
         self._wait_for(ModelPhase.PLANNED)
         self._window.show_findings()
@@ -143,6 +170,23 @@ class _Photographer:
         assert stage.content is stage.failure
         self._take("6_failed_without_chat")
 
+    def _take_models(self) -> None:
+        """Take the Models page: nothing found, then each kind of file there is."""
+        self._window.show_place(MODELS)
+        page, samples = self._window.models_page, default_model_file().parent
+        self._settle(LOOKED_AT_MS)
+        page.list.show_models((), is_searching=False)
+        page.empty.show_state(has_models=False)
+        page.show_view(ModelPageView())
+        self._take("8_models_nothing_found")
+        _write_samples(samples)
+        for state, name in SAMPLES.items():
+            page.list.model_chosen.emit(samples / name)
+            page.list.choose(samples / name)
+            page.shown.emit()
+            self._settle(LOOKED_AT_MS)
+            self._take(f"8_models_{state}")
+
     def _freeze_while_weights_load(self, view: ModelView) -> None:
         if not self._has_frozen_load and _is_loading_weights(view):
             self._has_frozen_load = True
@@ -172,7 +216,9 @@ class _Photographer:
             QTest.qWait(20)
 
     def _settle(self, milliseconds: int) -> None:
-        QTest.qWait(milliseconds)
+        loop = QEventLoop()  # unlike a test's wait it leaves other threads their time
+        QTimer.singleShot(milliseconds, loop.quit)
+        loop.exec()
 
 
 def _is_loading_weights(view: ModelView) -> bool:
