@@ -54,9 +54,9 @@ WEIGHTS_READ: Final = 0.2
 """How far a load is before it is held still; what the engine has said by then still arrives."""
 
 SAMPLES: Final = {
-    "moe": FILE_NAME,
-    "few_layers": "tiny-Q8_0.gguf",
     "dense": "dense-F16.gguf",
+    "few_layers": "tiny-Q8_0.gguf",
+    "moe": FILE_NAME,
     "broken": "half a download.gguf",
     "projector": "mmproj-F16.gguf",
 }
