@@ -7,6 +7,7 @@ fails; the input is kept in FOLDER/TARGET/crash-*.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Final
 
 from app.paths import source_root
 
-TARGET_NAMES: Final = ("read", "shards", "facts", "rules", "files", "round_trip")
+TARGET_NAMES: Final = ("read", "shards", "facts", "rules", "files", "mend", "round_trip")
 _COVERAGE: Final = re.compile(r"cov: (\d+) ft: (\d+)")
 _EXECUTIONS: Final = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 _TAIL_LINES: Final = 40
@@ -59,15 +60,17 @@ class Outcome:
 def run_target(name: str, folder: Path, options: Sequence[str]) -> Outcome:
     """Run one target in a process of its own, its files in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.harness", name, str(folder), *options],
-        cwd=source_root(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    with tempfile.TemporaryDirectory(prefix="moxie-fuzz-", dir=_memory_folder()) as scratch:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.fuzz.harness", name, str(folder), *options],
+            cwd=source_root(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            env={**os.environ, "TMPDIR": scratch},
+        )
     report = folder / "report.json"
     figures = json.loads(report.read_text("utf-8")) if report.exists() else {}
     executions = _last(_EXECUTIONS, done.stdout) or figures.get("executions", 0)
@@ -109,6 +112,12 @@ def main() -> None:
             print(outcome.complaint, flush=True)
     if has_failed:
         raise SystemExit(1)
+
+
+def _memory_folder() -> Path | None:
+    """Return a folder in memory, where there is one: each input of some targets becomes a file."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> int:

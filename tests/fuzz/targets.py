@@ -1,19 +1,23 @@
 """What is fed foreign bytes: each target lets its one named error through and nothing else."""
 
+import atexit
 import io
-import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from app.findings import Finding
+from app.findings import Finding, FindingCode, FindingError
 from app.gguf.anatomy import anatomy_of, router_findings
 from app.gguf.describe import describe
+from app.gguf.header_patch import byte_changes, patched_header
 from app.gguf.inspect_file import findings_for_chat, inspect_path
+from app.gguf.mended_header import mended_header
 from app.gguf.metadata_rows import metadata_rows
 from app.gguf.reader import GgufError, GgufHeader, MetadataValue, SkippedValue, parse_header, read_header
+from app.gguf.repair import RepairKind, repairs_for
 from app.gguf.shards import ShardSet, find_shards, shard_findings
 from app.gguf.validate import validate
 from app.gguf.writer import KeyValue, TensorData, ValueType, array, scalar, write_gguf
@@ -89,6 +93,26 @@ def files(content: bytes) -> None:
         assert reason.reason
 
 
+def mend(content: bytes) -> None:
+    """A file -> the header a patched copy would have, byte by byte; it can be read, or nobody can mend it."""
+    path = _scratch() / "m.gguf"
+    path.write_bytes(content)
+    inspected = inspect_path(path)
+    assert len({repair.kind for repair in repairs_for(inspected)}) <= len(RepairKind)
+    try:
+        mended = mended_header(inspected)
+    except FindingError as reason:
+        assert reason.finding.code is FindingCode.REPAIR_IMPOSSIBLE
+        return
+    _say(mended.left)
+    patched = patched_header(mended.raw, mended.patch)
+    parse_header(path, io.BytesIO(patched), max(len(content), len(patched)))
+    before = mended.raw.content
+    assert all(
+        before[change.offset :].startswith(change.before) for change in byte_changes(mended.raw, mended.patch)
+    )
+
+
 def round_trip(content: bytes) -> None:
     """A header -> a file of ours -> the same header."""
     header = _header(content)
@@ -110,6 +134,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "facts": facts,
     "rules": rules,
     "files": files,
+    "mend": mend,
     "round_trip": round_trip,
 }
 
@@ -166,6 +191,7 @@ def _all_texts() -> tuple[Texts, ...]:
 
 @cache
 def _scratch() -> Path:
-    """Return a folder of this process, in memory where there is such a place: every input becomes a file."""
-    memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="moxie-fuzz-", dir=memory if os.access(memory, os.W_OK) else None))
+    """Return a folder of this process: every input becomes a file."""
+    folder = tempfile.mkdtemp(prefix="moxie-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

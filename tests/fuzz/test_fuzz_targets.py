@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.fuzz import run, seeds, structure
 from tests.fuzz.targets import PART_SEPARATOR, TARGETS
 
-SECONDS_EACH: Final = 6
+SECONDS_EACH: Final = 5
 CPU_SECONDS_MAX: Final = 1.0
 PEAK_BYTES_MAX: Final = 50 * 1024**2
 EVERY: Final = pytest.mark.parametrize("name", TARGETS)
