@@ -1,22 +1,17 @@
 """Values a person gives for keys of a header: `--set KEY=VALUE`, and the answer to a question."""
 
-import re
 from typing import Final
 
 from app.cli.context import UsageError
 from app.cli.numbers import shown
 from app.gguf.facts import ModelFacts
-from app.gguf.header_patch import stored_value
 from app.gguf.inspect_file import InspectedFile
-from app.gguf.key_types import expected_type
-from app.gguf.repair_facts import RepairChoice, RightValue
+from app.gguf.repair_facts import RepairChoice
+from app.gguf.value_text import value_of_text
 from app.options import KvOverrideValue
 from app.texts import Texts
 
 _COMMON_PREFIXES: Final = ("general.", "tokenizer.")
-_WHOLE: Final = re.compile(r"-?\d{1,19}", re.ASCII)
-_DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?(?:e-?\d{1,2})?", re.ASCII | re.IGNORECASE)
-_CLAIMS: Final = {"true": True, "false": False}
 
 
 def with_values_set(
@@ -51,47 +46,10 @@ def value_of(key: str, value: str, inspected: InspectedFile, texts: Texts) -> Kv
     Raises:
         UsageError: it does not fit the type of the key, or is beyond what makes sense.
     """
-    right = next((right for right in inspected.right_values if right.key == key), None)
-    type_name = _type_name(key, right, inspected)
-    read = _read(value, type_name)
-    is_too_large = (
-        right is not None and right.most is not None and isinstance(read, int) and read > right.most
-    )
     try:
-        if read is None or is_too_large or (right is not None and right.most is not None and read == 0):
-            raise ValueError(value)
-        stored_value(type_name or _type_of(read), read)
+        return value_of_text(key, value, inspected)
     except ValueError:
-        words = texts.text("cli.repair.bad_value", key=key, value=shown(value), most=right and right.most)
+        right = next((right for right in inspected.right_values if right.key == key), None)
+        most = None if right is None else right.most
+        words = texts.text("cli.repair.bad_value", key=key, value=shown(value), most=most)
         raise UsageError(words) from None
-    return read
-
-
-def _type_name(key: str, right: RightValue | None, inspected: InspectedFile) -> str | None:
-    if right is not None:
-        return right.type_name
-    stored = inspected.headers[0].key_types.get(key) if inspected.headers else None
-    known = expected_type(key, inspected.facts.architecture)
-    return known or (stored if stored not in (None, "arr") else None)
-
-
-def _read(value: str, type_name: str | None) -> KvOverrideValue | None:
-    if type_name == "str":
-        return value
-    if type_name == "bool" or (type_name is None and value.lower() in _CLAIMS):
-        return _CLAIMS.get(value.lower())
-    if type_name in ("f32", "f64"):
-        return float(value) if _DECIMAL.fullmatch(value) else None
-    if _WHOLE.fullmatch(value):
-        return int(value)
-    if type_name is not None:
-        return None
-    return float(value) if _DECIMAL.fullmatch(value) else value
-
-
-def _type_of(value: KvOverrideValue) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "u32" if 0 <= value < 2**32 else "i64"
-    return "f32" if isinstance(value, float) else "str"

@@ -43,6 +43,7 @@ from app.ui.wiring_library import LibraryWiring
 from app.ui.wiring_machine import MachineWiring
 from app.ui.wiring_model import ModelWiring
 from app.ui.wiring_preferences import PreferencesWiring
+from app.ui.wiring_repair import RepairWiring
 
 SAVE_SECONDS: Final = 2.0
 
@@ -104,6 +105,7 @@ class Program(QObject):
         self.parts = self._make_parts()
         self._model_wiring = ModelWiring(self.parts, self.model)
         self._library_wiring = LibraryWiring(self.parts, self.model, self._model_wiring)
+        self._repair_wiring = RepairWiring(self.parts, self.model, self._library_wiring)
         self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
         self._machine_wiring = MachineWiring(self.parts, self.model)
         self._preferences_wiring = PreferencesWiring(self.parts)

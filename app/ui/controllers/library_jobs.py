@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from app.findings import FindingCode
-from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.gguf.inspect_file import InspectedFile
 from app.library.model_origins import ModelOrigin, program_folders
+from app.library.repair_memory import inspect_remembered
 from app.library.scan import ModelSummary, scan_folders
 from app.library.summary_cache import SummaryCache
 from app.planner.facts import MemoryBudget, Wishes
@@ -43,7 +44,7 @@ class LibraryPorts:
     fresh_budget: Callable[[], MemoryBudget]
     cache_file: Path | None = None
     folders: Callable[[], tuple[Path, ...]] = program_folders
-    inspect: Callable[[Path], InspectedFile] = inspect_path
+    inspect: Callable[[Path], InspectedFile] = inspect_remembered
 
 
 def find_models(

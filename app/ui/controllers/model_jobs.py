@@ -11,8 +11,9 @@ from app.engine.session_state import SessionEvent, SessionLimits
 from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity
 from app.gguf.facts import ModelFacts
-from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
+from app.gguf.inspect_file import InspectedFile, findings_for_chat
 from app.library.default_model import default_model_findings
+from app.library.repair_memory import inspect_remembered
 from app.options import EngineOptions
 from app.parsing.template_findings import CheckedTemplate, with_template_checked
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
@@ -51,7 +52,7 @@ class ModelPorts:
     """
 
     fresh_budget: Callable[[], MemoryBudget]
-    inspect: Callable[[Path], InspectedFile] = inspect_path
+    inspect: Callable[[Path], InspectedFile] = inspect_remembered
     check_template: Callable[[InspectedFile], CheckedTemplate] = with_template_checked
     choose: Callable[[str | None, str | None], EngineSpec] = choose_engine
     make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session

@@ -7,6 +7,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from app.planner.facts import LadderStep
 from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
+from app.ui.views.repair_actions import repair_button
+from app.ui.views.words import say
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import IconLabel, TextLabel
 from app.ui.widgets.layouts import column, row, tone_box
@@ -21,9 +23,11 @@ class FailureNote(QWidget):
 
     Signals:
         step_requested: the safer `LadderStep` offered.
+        repair_requested: the `Finding` that a repair mends.
     """
 
     step_requested = Signal(object)
+    repair_requested = Signal(object)
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
@@ -33,6 +37,7 @@ class FailureNote(QWidget):
         self._message = TextLabel("body", wrap=True)
         self._action = TextLabel("caption", "soft", wrap=True)
         self.use_step = Button(looks, "secondary", size="compact")
+        self.repair = Button(looks, "secondary", size="compact")
         self.fold = Button(looks, "link", "right", size="compact")
         self.copy = IconButton(looks, "copy", small=True)
         self.log = QPlainTextEdit(readOnly=True)
@@ -42,6 +47,7 @@ class FailureNote(QWidget):
         self.fold.clicked.connect(self._on_fold_clicked)
         self.copy.clicked.connect(self._on_copy_clicked)
         self.use_step.clicked.connect(self._on_step_clicked)
+        self.repair.clicked.connect(self._on_repair_clicked)
         looks.changed.connect(self._show)
 
     def show_view(self, view: ModelView) -> None:
@@ -53,10 +59,9 @@ class FailureNote(QWidget):
         sign = column(IconLabel(self._looks, "error", "danger_text"), None)
         words = row(sign, column(self._message, self._action, gap=4), gap=10)
         words.setStretch(1, 1)
+        buttons = row(self.use_step, self.repair, None)
         tools = row(self.fold, None, self.copy)
-        self.setLayout(
-            column(tone_box("danger", column(words, row(self.use_step, None), gap=8)), tools, self.log, gap=4)
-        )
+        self.setLayout(column(tone_box("danger", column(words, buttons, gap=8)), tools, self.log, gap=4))
         self.log.hide()
 
     def _show(self) -> None:
@@ -67,7 +72,10 @@ class FailureNote(QWidget):
         self._message.setText(words.message)
         self._message.setAccessibleName(f"{look.text('severity.error')}: {words.message}")
         self._action.setText(action_in_window(look.texts, view.failure))
-        self._action.setVisible(view.next_step is None)  # else the button does it
+        button = repair_button(view.failure, view.findings)
+        self.repair.setVisible(button is not None)
+        self.repair.setText("" if button is None else say(look.texts, button))
+        self._action.setVisible(view.next_step is None and button is None)  # else the button does it
         self._step = view.next_step
         self.use_step.setVisible(view.next_step is not None)
         if view.next_step is not None:
@@ -101,6 +109,10 @@ class FailureNote(QWidget):
 
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText("\n".join(self._view.log_tail))
+
+    def _on_repair_clicked(self) -> None:
+        if self._view.failure is not None:
+            self.repair_requested.emit(self._view.failure)
 
     def _on_step_clicked(self) -> None:
         if self._step is not None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from app.findings import Finding, FindingCode
 from app.planner.facts import Wishes
+from app.ui.views.repair_actions import repair_button
 from app.ui.views.words import Words
 from app.ui.window_actions import SHOWS_MACHINE
 
@@ -30,10 +31,14 @@ def finding_wishes(finding: Finding, wishes: Wishes) -> Wishes | None:
 
 
 def finding_actions(findings: Iterable[Finding], wishes: Wishes) -> dict[FindingCode, Words]:
-    """Return the button of each code whose findings the window can mend, by wishes, or explain."""
+    """Return the button of each code whose findings the window can mend or explain."""
+    findings = tuple(findings)
     actions: dict[FindingCode, Words] = {}
     hopeless: set[FindingCode] = set()
     for finding in findings:
+        if (words := repair_button(finding, findings)) is not None:
+            actions[finding.code] = words
+            continue
         if finding.code in SHOWS_MACHINE:
             actions[finding.code] = Words("ui.plan.action.show_machine")
             continue

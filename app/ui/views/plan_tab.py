@@ -103,6 +103,7 @@ class PlanTab(QWidget):
     def _connect(self) -> None:
         self._empty.pick_requested.connect(self.pick_requested)
         self.failure.step_requested.connect(self.step_requested)
+        self.failure.repair_requested.connect(self.finding_action_requested)
         self._ladder.step_requested.connect(self.step_requested)
         self._findings.action_requested.connect(self.finding_action_requested)
         self._more.clicked.connect(self._on_more_clicked)
