@@ -55,6 +55,7 @@ class RepairWiring(QObject):
         if self.dialog is not None:
             return
         dialog = self.dialog = RepairDialog(self._parts.looks, self._parts.window)
+        dialog.values_edited.connect(self.repair.preview)
         dialog.make_requested.connect(self.repair.make)
         dialog.load_requested.connect(self.repair.load_with)
         dialog.open_requested.connect(self._on_open_requested)

@@ -96,11 +96,13 @@ def test_a_copy_is_shown_made_tried_and_opened(driver: WindowDriver, without_use
     field = dialog._fields[f"{A}.expert_used_count"]
     field.line_edit.setText("9")
     field.edited.emit("9")
-    assert clipped(dialog) == []
-    driver.click(dialog.primary)
     assert field.line_edit.property("wrong")
+    assert not dialog.primary.isEnabled()
     field.line_edit.setText("2")
     field.edited.emit("2")
+    driver.wait_for(dialog.primary.isEnabled)
+    assert "04 00 00 00 02 00 00 00" in dialog.bytes.toPlainText()  # seen before it is written
+    assert clipped(dialog) == []
     driver.click(dialog.primary)
     wait_for_repair(driver, RepairPhase.DONE)
     copy = without_used.with_name("模型 a.repaired.gguf")

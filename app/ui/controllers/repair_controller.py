@@ -72,6 +72,7 @@ class RepairController(QObject):
         self._cancelled = threading.Event()
         self._inspected: InspectedFile | None = None
         self._view: RepairView | None = None
+        self._planned: RepairView | None = None  # before a value was written
 
     @property
     def view(self) -> RepairView | None:
@@ -89,6 +90,26 @@ class RepairController(QObject):
         job = partial(_plan, self._ports, path)
         fail = partial(self._fail, self._job, RepairPhase.IMPOSSIBLE)
         self._tasks.run_in_background(job, partial(self._on_planned, self._job), fail)
+
+    def preview(self, texts: Mapping[str, str]) -> None:
+        """Plan again with what is written, so that every byte is shown before it is."""
+        view, inspected = self._view, self._inspected
+        if (
+            view is None
+            or inspected is None
+            or self._planned is None
+            or view.phase is not RepairPhase.PLANNED
+        ):
+            return
+        self._job += 1
+        is_whole = all(text.strip() for text in texts.values())
+        choice = self._choice(texts) if is_whole else None
+        if choice is None:
+            self._show(replace(view, plan=self._planned.plan))
+            return
+        job = partial(_preview, inspected, choice)
+        fail = partial(self._fail, self._job, RepairPhase.PLANNED)
+        self._tasks.run_in_background(job, partial(self._on_previewed, self._job), fail)
 
     def load_with(self, texts: Mapping[str, str]) -> None:
         """Keep the values a person gave, for the load."""
@@ -138,8 +159,12 @@ class RepairController(QObject):
 
     def _on_planned(self, job: int, planned: _Planned) -> None:
         if job == self._job:
-            self._inspected = planned.inspected
+            self._inspected, self._planned = planned.inspected, planned.view
             self._show(planned.view)
+
+    def _on_previewed(self, job: int, plan: CopyPlan) -> None:
+        if job == self._job and self._view is not None:
+            self._show(replace(self._view, plan=plan, failure=None))
 
     def _on_progress(self, job: int, done: int) -> None:
         if job == self._job and self._view is not None and self._view.phase is RepairPhase.WRITING:
@@ -215,6 +240,10 @@ def _plan(ports: RepairPorts, path: Path) -> _Planned:
         failure = error(FindingCode.REPAIR_IMPOSSIBLE, file=plan.source.name, codes=codes)
         view = replace(view, phase=RepairPhase.IMPOSSIBLE, failure=failure)
     return _Planned(inspected, view)
+
+
+def _preview(inspected: InspectedFile, choice: RepairChoice) -> CopyPlan:
+    return plan_copy(inspect_path(inspected.facts.path, choice))
 
 
 def _make(inspected: InspectedFile, choice: RepairChoice, target: Path, tell: _Teller) -> CopyPlan:

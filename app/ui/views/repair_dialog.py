@@ -34,6 +34,7 @@ class RepairDialog(QDialog):
     """Shows one `RepairView` after the other. Escape cancels what is under way; nothing of a copy stays.
 
     Signals:
+        values_edited: texts by key, at each key.
         make_requested: texts by key, and the Path of the copy.
         load_requested: texts by key: the values are given at load, no copy is made.
         open_requested: the Path of the copy that works.
@@ -41,6 +42,7 @@ class RepairDialog(QDialog):
         cancelled: what is under way is not wanted any more.
     """
 
+    values_edited = Signal(object)
     make_requested = Signal(object, object)
     load_requested = Signal(object)
     open_requested = Signal(object)
@@ -137,7 +139,8 @@ class RepairDialog(QDialog):
             parts = view.plan.parts if view.plan.is_split else ()
             lines += [f"{part.source.name} → {part.name}" for part in parts]
             self.bytes.setPlainText("\n".join(lines))
-            self.target.set_text(str(view.plan.target))
+            if view.phase is RepairPhase.PLANNED and not self.target.text():
+                self.target.set_text(str(view.plan.target))
         if tuple(right.key for right in view.asked) != tuple(self._fields):
             self._make_fields(view)
 
@@ -223,7 +226,8 @@ class RepairDialog(QDialog):
             button.setVisible(key is not None)
             button.setText("" if key is None else look.text(key))
         self.primary.setDefault(True)
-        self.primary.setEnabled(all(field.text().strip() for field in self._fields.values()))
+        is_ready = view.plan is None or view.phase is not RepairPhase.PLANNED or view.plan.is_ready
+        self.primary.setEnabled(is_ready)
         self.secondary.setEnabled(self.primary.isEnabled())
         self.cancel.setText(look.text("ui.dialog.cancel" if view.is_busy else "ui.dialog.close"))
         self.cancel.setVisible(phase is not RepairPhase.BROKEN)
@@ -234,7 +238,7 @@ class RepairDialog(QDialog):
     def _on_edited(self, _text: str) -> None:
         for field in self._fields.values():
             field.set_wrong(None)
-        self._show()
+        self.values_edited.emit(self._texts())
 
     def _on_primary_clicked(self) -> None:
         view = self._view

@@ -12,7 +12,7 @@ from app.gguf.repair_facts import RightValue
 from app.library.repair_check import CopyCheck
 from app.ui.views.words import Words
 
-SHOWN_BYTES = 24
+SHOWN_BYTES = 64
 """Of each change; the command line shows them all."""
 
 
