@@ -80,7 +80,7 @@ class Program(QObject):
     closed = Signal()
 
     def __init__(self, application: QApplication, ports: Ports) -> None:
-        """Make everything; nothing is shown, nothing is started."""
+        """Make everything. Nothing is shown, and nothing started but a look at the machine."""
         super().__init__()
         self._application = application
         self._ports = ports
@@ -95,6 +95,7 @@ class Program(QObject):
         self.preferences = Preferences(settings_file(), self._settings_tasks, self)
         self._looks = self._make_looks()
         self.machine = MachineController(self._bridge, self._tasks, ports.gpu_source, ports.host_source)
+        self.machine.look()
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
         self._styled: tuple[Palette, float, bool] | None = None

@@ -68,6 +68,11 @@ def ready(driver: WindowDriver, model: Path) -> WindowDriver:
     return driver
 
 
+def test_the_machine_is_looked_at_while_the_window_is_not_shown_yet(driver: WindowDriver) -> None:
+    driver.wait_for(lambda: driver.program.machine.hardware is not None)
+    assert not driver.program.window.isVisible()
+
+
 def test_a_first_window_shows_the_machine_and_no_model(driver: WindowDriver) -> None:
     driver.show()
     stage = driver.program.window.chat_place.stage

@@ -62,6 +62,19 @@ def test_the_machine_is_told_once_and_samples_follow(machine: Machine, qtbot: Qt
     assert machine.controller.budget().vram_free_bytes == (7 * GIB,)
 
 
+def test_a_look_begun_before_the_start_is_the_only_one(
+    machine: Machine, gpus: FakeGpuSource, qtbot: QtBot
+) -> None:
+    machine.controller.look()
+    qtbot.waitUntil(lambda: bool(machine.facts), timeout=WAIT_MS)
+    gpus.hang = threading.Event()
+    machine.controller.start()
+    assert machine.controller.hardware == HardwareFacts(FAKE_HOST, DRIVER, (CARD,))
+    gpus.hang.set()
+    qtbot.waitUntil(lambda: bool(machine.samples), timeout=WAIT_MS)
+    assert len(machine.facts) == 1
+
+
 def test_a_hung_driver_costs_its_own_facts_and_they_come_late(
     machine: Machine, gpus: FakeGpuSource, qtbot: QtBot
 ) -> None:

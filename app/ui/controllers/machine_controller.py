@@ -14,7 +14,7 @@ from app.planner.report import budget_from
 from app.ui.bridge import Bridge
 from app.ui.tasks import Tasks
 
-FIRST_LOOK_SECONDS: Final = 1.2
+FIRST_LOOK_SECONDS: Final = 1.0
 """The hardware card shows what answered by then; what comes later fills in."""
 
 GENERATING_INTERVAL_SECONDS: Final = 0.5
@@ -59,6 +59,7 @@ class MachineController(QObject):
         self._is_generating = False
         self._is_stopped = False
         self._has_hung_probe = False
+        self._has_looked = False
         bridge.sample_taken.connect(self._on_sample)
 
     @property
@@ -76,10 +77,16 @@ class MachineController(QObject):
         """How often the machine is asked now."""
         return self._interval_seconds
 
-    def start(self) -> None:
-        """Look at the machine and begin to sample."""
-        self._is_stopped = False
+    def look(self) -> None:
+        """Begin to look at the machine: the earlier, the sooner it is known which driver hangs."""
+        self._has_looked = True
         self._tasks.run_in_background(self._first_look, self._on_first_look)
+
+    def start(self) -> None:
+        """Begin to sample, and to look at the machine unless that is under way."""
+        self._is_stopped = False
+        if not self._has_looked:
+            self.look()
         self._sampler.start()
 
     def stop(self) -> None:
