@@ -19,13 +19,15 @@ class GpuInfo:
         drives_display: A screen hangs on it.
         is_integrated: Shares the CPU's RAM.
         shared_total_bytes: RAM the card may use beside its own memory; never counted as its own.
+            shared_free_bytes at the time of detection.
         source: The adapter that found it, `nvml`, `dxgi` or `drm`.
         luid: Windows' name of the adapter until it restarts, `0xHHHHHHHH_0xLLLLLLLL`.
         vendor_id: PCI; device_id likewise.
         gfx_target: AMD's name of the instruction set, e.g. `gfx1151`.
         driver_version: Of this adapter's own driver, where it is not the one of `DriverInfo`.
         is_asleep: Powered down by the system (laptops with two GPUs); reading it would wake it.
-        mig_mode: NVIDIA: the card is cut into instances.
+        mig_mode: NVIDIA: the card is cut into instances; each is a GPU of its own here (uuid `MIG-...`).
+        is_lost: It fell off the bus and does not answer until the computer restarts.
     """
 
     index: int
@@ -47,6 +49,8 @@ class GpuInfo:
     driver_version: str | None = None
     is_asleep: bool | None = None
     mig_mode: bool | None = None
+    shared_free_bytes: int | None = None
+    is_lost: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,20 @@ class DiskInfo:
 
     Attributes:
         mount: Drive letter or mount point.
+        is_rotational: A hard disk, with seconds of seeking where a solid-state drive needs none.
+        is_network: Its data lie on another computer.
+        is_removable: It can be pulled out.
+        is_cloud: Its files are fetched from the internet when they are read.
     """
 
     mount: str
     total_bytes: int
     free_bytes: int
     file_system: str | None = None
+    is_rotational: bool | None = None
+    is_network: bool | None = None
+    is_removable: bool | None = None
+    is_cloud: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +126,49 @@ class HostInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeFacts:
+    """What engines need beside a driver, and what decides which GPUs they see.
+
+    Attributes:
+        cuda_runtimes: Versions of the CUDA runtime library found where any engine would find it, e.g.
+            `12` or `12.4`.
+        cuda_toolkits: Installed toolkits. No engine needs one.
+        vc_runtime_version: Windows: of the installed Visual C++ runtime.
+        missing_vc_libraries: Windows: its files that are not there; None = not looked.
+        has_vulkan_loader: The system's Vulkan library is there.
+        gpu_variables: (name, value) of environment variables that hide GPUs from engines.
+    """
+
+    cuda_runtimes: tuple[str, ...] = ()
+    cuda_toolkits: tuple[str, ...] = ()
+    vc_runtime_version: str | None = None
+    missing_vc_libraries: tuple[str, ...] | None = None
+    has_vulkan_loader: bool | None = None
+    gpu_variables: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """Where the system runs.
+
+    Attributes:
+        virtual_machine: What runs it, e.g. `kvm`; empty for real hardware.
+        is_wsl: Linux inside Windows.
+        on_battery: No mains power.
+    """
+
+    virtual_machine: str | None = None
+    is_wsl: bool | None = None
+    on_battery: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HardwareFacts:
     """One look at the whole machine.
 
     Attributes:
-        host: None only when its probe failed or hung; findings say so.
+        host: None only when its probe failed or hung; findings say so. runtime and system likewise, and
+            in recordings of before they were looked at.
         gpus: Discrete before integrated.
     """
 
@@ -126,6 +176,8 @@ class HardwareFacts:
     driver: DriverInfo | None = None
     gpus: tuple[GpuInfo, ...] = ()
     findings: tuple[Finding, ...] = ()
+    runtime: RuntimeFacts | None = None
+    system: SystemFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

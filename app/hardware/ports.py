@@ -2,7 +2,15 @@
 
 from typing import Protocol
 
-from app.hardware.facts import DriverInfo, GpuInfo, GpuSample, HostInfo, HostSample
+from app.hardware.facts import (
+    DriverInfo,
+    GpuInfo,
+    GpuSample,
+    HostInfo,
+    HostSample,
+    RuntimeFacts,
+    SystemFacts,
+)
 
 
 class SourceError(Exception):
@@ -19,7 +27,10 @@ class SourceError(Exception):
 
 
 class GpuSource(Protocol):
-    """Reads GPUs. Adapters: `NvmlSource`; in tests `FakeGpuSource`. Never on the GUI thread."""
+    """Reads GPUs. Never on the GUI thread.
+
+    Adapters: `NvmlSource`, `DrmSource`, `WindowsGpuSource`; all together `AllGpus`; in tests `FakeGpuSource`.
+    """
 
     def driver(self) -> DriverInfo | None:
         """Return the driver, or None when this source has none to name.
@@ -55,4 +66,16 @@ class HostSource(Protocol):
 
     def read(self) -> HostSample:
         """Read the counters once."""
+        ...
+
+
+class SurroundingsSource(Protocol):
+    """Looks at what lies around the hardware. Adapters: `LinuxSurroundings`, `WindowsSurroundings`."""
+
+    def runtime(self) -> RuntimeFacts:
+        """Return what engines need beside a driver."""
+        ...
+
+    def system(self) -> SystemFacts:
+        """Return where the system runs."""
         ...
