@@ -1,0 +1,41 @@
+"""Linux' files of one value: /sys and /proc. A file that cannot be read gives no value."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+LONGEST_VALUE_BYTES: Final = 64 * 1024
+
+
+def read_bytes(file: Path) -> bytes | None:
+    """Return what the file says; drivers answer with errors of many kinds when they have no value."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(LONGEST_VALUE_BYTES)
+    except OSError:
+        return None
+
+
+def read_text(file: Path) -> str | None:
+    """Return the file's text without the line end; None when it is empty or cannot be read."""
+    content = read_bytes(file)
+    return None if content is None else content.decode("utf-8", errors="replace").strip() or None
+
+
+def read_number(file: Path) -> int | None:
+    """Return a count, decimal or `0x...`; None for anything else, negative ones included."""
+    text = read_text(file) or ""
+    if text.isascii() and text.isdecimal() and len(text) < 20:
+        return int(text)
+    digits = text.removeprefix("0x")
+    if digits != text and 0 < len(digits) <= 16 and all(d in "0123456789abcdefABCDEF" for d in digits):
+        return int(digits, 16)
+    return None
+
+
+def entries(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield what matches in a folder, in the order of names; nothing when there is no such folder."""
+    try:
+        yield from sorted(folder.glob(pattern))
+    except OSError:
+        return
