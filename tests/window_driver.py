@@ -100,6 +100,7 @@ class WindowDriver:
 
     def wait_for_phase(self, phase: ModelPhase) -> None:
         self.qtbot.waitUntil(lambda: self.view.phase in (phase, ModelPhase.FAILED), timeout=WAIT_MS)
+        self.wait_for(lambda: self.program.window.is_settled)
         assert self.view.phase is phase, (self.view.failure, self.view.log_tail)
 
     def click(self, widget: QWidget) -> None:

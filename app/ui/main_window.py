@@ -1,6 +1,6 @@
 """The main window: where everything stands, which keys lead where, and what may be dropped. No more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -32,6 +32,7 @@ from app.ui.views.model_picker import SHORTCUT as MODEL_SHORTCUT
 from app.ui.views.models_page import ModelsPage
 from app.ui.views.rail import PLACES, Rail, place_shortcut
 from app.ui.views.settings_page import SettingsPage
+from app.ui.views.slices import Turns
 from app.ui.views.state_words import model_name
 from app.ui.views.status_bar import StatusBar
 from app.ui.widgets.layouts import column, holder, row
@@ -62,6 +63,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._looks = looks
         self._view = ModelView()
+        self._turns = Turns(self, self._show_parts)
         self._dock_wish: bool | None = None
         self._may_close = False
         self._is_seen = True
@@ -89,10 +91,34 @@ class MainWindow(QMainWindow):
     def show_view(self, view: ModelView) -> None:
         """Show the state of the model everywhere."""
         self._view = view
-        self.model_bar.show_view(view)
-        self.chat_place.show_view(view)
+        self._turns.ask()
+        self._turns.finish()
         self.dock.plan_tab.show_view(view)
-        self.dock.parameters_tab.show_view(view)
+
+    def show_view_in_turns(self, view: ModelView) -> None:
+        """Do the same view by view, from the next turn of the event loop on: no turn takes long."""
+        self._view = view
+        self._turns.ask()
+
+    @property
+    def is_settled(self) -> bool:
+        """All that can be seen shows the last view."""
+        plan_tab = self.dock.plan_tab
+        return not self._turns.is_running and (plan_tab.is_settled or not plan_tab.isVisible())
+
+    def _show_parts(self) -> Iterator[None]:
+        shows = (
+            self.model_bar.show_view,
+            self.chat_place.show_view,
+            self._show_rest,
+            self.dock.parameters_tab.show_view,
+            self.dock.plan_tab.show_view_in_turns,
+        )
+        for show in shows:
+            show(self._view)
+            yield
+
+    def _show_rest(self, view: ModelView) -> None:
         self.status_bar.show_view(view)
         self._stop_key.setEnabled(view.can_stop)
         self._arrange_dock()

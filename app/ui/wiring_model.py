@@ -101,7 +101,7 @@ class ModelWiring(QObject):
     @Slot(object)
     def _on_view_changed(self, view: ModelView) -> None:
         before, self._shown = self._shown, view
-        self._parts.window.show_view(view)
+        self._parts.window.show_view_in_turns(view)
         self._parts.awake.set_working(is_working=view.phase in _AWAKE_PHASES)
         if view.loaded is not None and before.loaded is None and view.path is not None:
             self._parts.preferences.add_recent_model(view.path)

@@ -5,11 +5,13 @@ Widgets name what they are in properties (`style`, `ink`, `kind`, `surface`, `to
 """
 
 import re
+from collections.abc import Iterator
 from string import Template
 from typing import Final
 
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from app.ui.theme.look import Look
 from app.ui.theme.style_rules import CONTROLS, FRAMES, TONES, VIEWS
@@ -61,6 +63,14 @@ def style_sheet(look: Look) -> str:
     rules = [FRAMES, CONTROLS, VIEWS, *_label_rules(look), *_tone_rules()]
     text = Template("\n".join(rules)).substitute(values, **heights, **focused, **weights)
     return _DP.sub(lambda found: f"{round(float(found[1]) * look.zoom)}px", text)
+
+
+def polish(widget: QWidget) -> Iterator[None]:
+    """Style a widget and all in it now, one at a step: later, when it is shown, it would be all at once."""
+    for part in (widget, *widget.findChildren(QWidget)):
+        if isValid(part):
+            part.ensurePolished()
+        yield
 
 
 def restyle(widget: QWidget) -> None:

@@ -1,5 +1,6 @@
 """Planned, asked, applied, measured: one row per setting, amber where one is not what it should be."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt
@@ -8,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from app.texts import NO_VALUE
 from app.ui.theme.look import Look, LookSource
-from app.ui.theme.style_sheet import restyle
+from app.ui.theme.style_sheet import polish, restyle
 from app.ui.views.applied_rows import AppliedRow, Column
 from app.ui.views.words import say
 from app.ui.widgets.labels import IconLabel, TextLabel
@@ -38,16 +39,24 @@ class AppliedTable(QWidget):
         if rows == self._shown:
             return
         before, self._shown = self._shown, rows
-        while len(self._rows) < len(rows):
-            line = _RowView(self._looks)
-            self._rows.append(line)
-            self._layout.addWidget(line)
+        for _ in self.prepare(len(rows)):
+            pass
         for index, line in enumerate(self._rows):
             line.setVisible(index < len(rows))
         for index, facts in enumerate(rows):
             if index >= len(before) or facts != before[index]:
                 self._show_row(self._rows[index], facts)
         self._arrange()
+
+    def prepare(self, count: int) -> Iterator[None]:
+        """Make the widgets of this many rows, one at a step."""
+        while len(self._rows) < count:
+            line = _RowView(self._looks)
+            line.hide()
+            self._rows.append(line)
+            self._layout.addWidget(line)
+            yield
+            yield from polish(line)
 
     def row_texts(self) -> tuple[str, ...]:
         """Return what readers of the screen are told, row by row."""

@@ -1,12 +1,15 @@
 """Fast, Safe, Minimum: the steps of a plan as cards, each with what it changes and a button that takes it."""
 
+from collections.abc import Iterator
+from typing import Final
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.planner.facts import LadderStep
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import Look, LookSource
-from app.ui.theme.style_sheet import restyle
+from app.ui.theme.style_sheet import polish, restyle
 from app.ui.views.plan_words import chosen_step, step_changes
 from app.ui.views.state_words import speed_range_words
 from app.ui.views.words import say
@@ -14,6 +17,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import Chip, TextLabel
 from app.ui.widgets.layouts import card, column, row
 
+_STEPS: Final = 3
 _TAKEN_IN = frozenset({ModelPhase.PLANNED, ModelPhase.FAILED, ModelPhase.READY})
 """Phases in which another step can be loaded."""
 
@@ -41,13 +45,22 @@ class LadderCards(QWidget):
         self._view = view
         self._show()
 
+    def prepare(self, count: int = _STEPS) -> Iterator[None]:
+        """Make the widgets of this many steps, one at a step."""
+        while len(self._cards) < count:
+            made = _StepCard(self._looks)
+            made.hide()
+            made.step_requested.connect(self.step_requested)
+            self._cards.append(made)
+            self._layout.addWidget(made)
+            yield
+            yield from polish(made)
+
     def _show(self) -> None:
         plan = self._view.plan
         steps = plan.ladder if plan is not None else ()
-        while len(self._cards) < len(steps):
-            self._cards.append(_StepCard(self._looks))
-            self._cards[-1].step_requested.connect(self.step_requested)
-            self._layout.addWidget(self._cards[-1])
+        for _ in self.prepare(len(steps)):
+            pass
         chosen = chosen_step(self._view)
         for index, view in enumerate(self._cards):
             view.setVisible(index < len(steps))

@@ -1,5 +1,6 @@
 """The plan: why it is so, what was found, what was asked and what is true, and where everything lies."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -16,12 +17,14 @@ from app.ui.views.finding_actions import finding_actions
 from app.ui.views.ladder_cards import LadderCards
 from app.ui.views.plan_head import EmptyPlan, PlanHead, SectionTitle
 from app.ui.views.plan_memory import PlanMemory
+from app.ui.views.slices import Turns
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.findings_view import FindingsList
 from app.ui.widgets.labels import TextLabel
-from app.ui.widgets.layouts import column, holder, row, scrolled
+from app.ui.widgets.layouts import column, hold_layouts, holder, row, scrolled
 
+_ROWS_OF_A_PLAN: Final = 10
 _FINDINGS_SHOWN: Final = 2
 """More are folded, so that the table below stays in sight on a small screen."""
 _MARGINS: Final = (8, 8, 8, 14)
@@ -45,6 +48,7 @@ class PlanTab(QWidget):
         self._looks = looks
         self._view = ModelView()
         self._is_outdated = True
+        self._turns = Turns(self, self._parts)
         self._shows_all_findings = False
         self._empty = EmptyPlan(looks)
         self._head = PlanHead(looks)
@@ -63,20 +67,38 @@ class PlanTab(QWidget):
 
     def show_view(self, view: ModelView) -> None:
         """Show the plan of a model, and what became of it. Cheap while nothing of it has changed."""
-        view = replace(view, tokens_per_second=None)
-        if view == self._view and not self._is_outdated:
-            return
-        if view.path != self._view.path:
-            self._shows_all_findings = False
-        self._view = view
-        self._is_outdated = True
-        if self.isVisible():
+        self._take(view)
+        if self._is_outdated and self.isVisible():
             self._show()
+
+    def show_view_in_turns(self, view: ModelView) -> None:
+        """Do the same bit by bit, from the next turn of the event loop on."""
+        self._take(view)
+        if self._is_outdated and self.isVisible():
+            self._turns.ask()
+
+    def prepare(self) -> Iterator[None]:
+        """Make what a plan will need, bit by bit, so that the first one is there at once."""
+        yield from self.table.prepare(_ROWS_OF_A_PLAN)
+        yield from self._ladder.prepare()
+
+    @property
+    def is_settled(self) -> bool:
+        """All of the last view is shown."""
+        return not self._is_outdated and not self._turns.is_running
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._is_outdated:
-            self._show()
+            self._turns.ask()
+
+    def _take(self, view: ModelView) -> None:
+        view = replace(view, tokens_per_second=None)
+        if view != self._view:
+            if view.path != self._view.path:
+                self._shows_all_findings = False
+            self._view = view
+            self._is_outdated = True
 
     def _lay_out(self) -> None:
         self._findings_part = holder(
@@ -119,30 +141,57 @@ class PlanTab(QWidget):
         self._show_findings()
 
     def _show(self) -> None:
+        self._turns.ask()
+        self._turns.finish()
+
+    def _parts(self) -> Iterator[None]:
+        """Show the view part by part, and lay everything out once at the end."""
         self._is_outdated = False
-        look, view = self._looks.look, self._view
-        rows = applied_rows(view)
+        let_go = hold_layouts(self)
+        try:
+            yield from self._show_parts()
+        finally:
+            let_go()
+
+    def _show_parts(self) -> Iterator[None]:
+        self._show_head()
+        yield
+        self._show_findings()
+        yield
+        yield from self._show_table()
+        self._memory.show_view(self._view)
+        self._memory.setVisible(self._view.plan is not None and self._view.facts is not None)
+        yield
+        self._show_ladder()
+
+    def _show_head(self) -> None:
+        view = self._view
         self._empty.show_view(view)
         self._empty.setVisible(view.phase in (ModelPhase.NONE, ModelPhase.CHECKING))
         self.failure.show_view(view)
         self.failure.setVisible(view.phase is ModelPhase.FAILED and view.failure is not None)
         self._head.show_view(view)
-        self._show_findings()
+
+    def _show_table(self) -> Iterator[None]:
+        look, view = self._looks.look, self._view
+        rows = applied_rows(view)
         self._table_part.setVisible(bool(rows))
         count = sum(1 for line in rows if line.marked)
         key = "ui.plan.table.difference" if count == 1 else "ui.plan.table.differences"
         chip = look.text(key, count=count) if count else None
         self._table_title.show_title(look.text("ui.plan.table.title"), chip)
-        self.table.show_rows(rows)
         self._table_note.setVisible(view.is_loaded and not is_plan_of_load(view))
         self._table_note.setText(
             look.text("ui.plan.table.next_load" if view.needs_reload else "ui.plan.table.other_plan")
         )
-        self._memory.show_view(view)
-        self._memory.setVisible(view.plan is not None and view.facts is not None)
-        has_steps = view.plan is not None and len(view.plan.ladder) > 1
-        self._ladder_part.setVisible(has_steps)
-        self._ladder_title.show_title(look.text("ui.plan.ladder.title"))
+        yield from self.table.prepare(len(rows))
+        self.table.show_rows(rows)
+        yield
+
+    def _show_ladder(self) -> None:
+        view = self._view
+        self._ladder_part.setVisible(view.plan is not None and len(view.plan.ladder) > 1)
+        self._ladder_title.show_title(self._looks.look.text("ui.plan.ladder.title"))
         self._ladder.show_view(view)
 
     def _show_findings(self) -> None:

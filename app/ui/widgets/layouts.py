@@ -1,8 +1,9 @@
 """Small functions that lay widgets out, and a layout that wraps."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 Item = QWidget | QLayout | int | None
 """What `row` and `column` take: a widget, a layout, a gap in pixels, or None for stretch."""
@@ -143,6 +145,26 @@ class FlowLayout(QLayout):
             x += size.width() + self.spacing()
             line = max(line, size.height())
         return y + line - rect.y()
+
+
+def hold_layouts(widget: QWidget) -> Callable[[], None]:
+    """Let nothing in `widget` be laid out until the function returned is called.
+
+    Qt lays out all that stands around a widget when it is shown or hidden; where many are, once is enough.
+    """
+    found: list[Any] = list(widget.findChildren(QLayout))
+    held: list[QLayout] = [layout for layout in found if layout.isEnabled()]
+    for layout in held:
+        layout.setEnabled(False)
+
+    def let_go() -> None:
+        for layout in held:
+            if isValid(layout):
+                layout.setEnabled(True)
+                # what was asked for meanwhile came to nothing
+                QCoreApplication.postEvent(layout.parentWidget(), QEvent(QEvent.Type.LayoutRequest))
+
+    return let_go
 
 
 def _fill(layout: QBoxLayout, items: Iterable[Item], gap: int, margins: Margins) -> None:
