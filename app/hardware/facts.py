@@ -155,11 +155,17 @@ class SystemFacts:
         virtual_machine: What runs it, e.g. `kvm`; empty for real hardware.
         is_wsl: Linux inside Windows.
         on_battery: No mains power.
+        smart_app_control: Windows 11: `on` (unsigned engines are blocked), `evaluation` or `off`.
+        has_antivirus_guard: Windows: Defender looks at every file when it is opened.
+        guards_folders: Windows: unknown programs may not write documents, pictures and the desktop.
     """
 
     virtual_machine: str | None = None
     is_wsl: bool | None = None
     on_battery: bool | None = None
+    smart_app_control: str | None = None
+    has_antivirus_guard: bool | None = None
+    guards_folders: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
