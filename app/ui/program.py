@@ -169,6 +169,7 @@ class Program(QObject):
         self.chat.close()
         self.machine.stop()
         self._library_wiring.close()
+        self._repair_wiring.close()
         self._tasks.close()
         self.model.close()
         self._settings_tasks.finish(SAVE_SECONDS)

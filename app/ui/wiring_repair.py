@@ -35,6 +35,10 @@ class RepairWiring(QObject):
         self.repair.decided.connect(self._on_decided)
         self.repair.failed.connect(self._on_failed)
 
+    def close(self) -> None:
+        """Leave nothing behind that is half made. Blocks for two seconds at most."""
+        self.repair.close()
+
     def _picked_path(self) -> Path | None:
         return _path_of(self._model.view)
 

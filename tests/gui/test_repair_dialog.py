@@ -2,11 +2,12 @@
 
 import hashlib
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.findings import FindingCode, Severity
@@ -24,6 +25,7 @@ from tests.models.tiny import write_tiny
 from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
 
 A = "qwen3moe"
+CLOSE_MOST_SECONDS = 5.0
 USED = f"{A}.expert_used_count".encode()
 COUNT = f"{A}.expert_count".encode()
 
@@ -62,6 +64,11 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
+def is_offered(button: QPushButton) -> bool:
+    """Return whether a button can be pressed: views are shown a turn later."""
+    return button.isVisible() and bool(button.text())
+
+
 def dialog_of(driver: WindowDriver) -> RepairDialog:
     driver.wait_for(lambda: driver.program._repair_wiring.dialog is not None)
     dialog = driver.program._repair_wiring.dialog
@@ -76,7 +83,7 @@ def open_dialog(driver: WindowDriver, file: Path) -> RepairDialog:
     window = driver.program.window
     window.set_dock_open(True)
     window.dock.show_tab(PLAN)
-    driver.wait_for(lambda: window.dock.plan_tab.failure.repair.isVisible())
+    driver.wait_for(lambda: is_offered(window.dock.plan_tab.failure.repair))
     driver.click(window.dock.plan_tab.failure.repair)
     dialog = dialog_of(driver)
     wait_for_repair(driver, RepairPhase.PLANNED)
@@ -133,9 +140,30 @@ def test_a_value_at_load_is_switched_off_and_on_again(driver: WindowDriver, wron
     assert RepairMemory().choice_for(wrong_count).off == {f"{A}.expert_count"}
     driver.program.window.set_dock_open(True)
     driver.program.window.dock.show_tab(PLAN)
-    driver.wait_for(lambda: plan_tab.failure.repair.isVisible())
+    driver.wait_for(lambda: is_offered(plan_tab.failure.repair))
     assert "8" in plan_tab.failure.repair.text()
     driver.click(plan_tab.failure.repair)
     driver.wait_for(lambda: driver.view.phase is ModelPhase.PLANNED)
     assert driver.view.facts is not None
     assert driver.view.facts.kv_overrides == ((f"{A}.expert_count", 8),)
+
+
+def test_a_window_that_closes_leaves_no_half_copy(
+    driver: WindowDriver, moe_model: Path, tmp_path: Path
+) -> None:
+    original = tmp_path / "big.gguf"
+    with moe_model.open("rb") as whole:
+        content = whole.read(4 * 1024**2)
+    with original.open("wb") as file:
+        file.write(content.replace(b"llama.expert_used_count", b"llama.expert_used_counX"))
+        file.truncate(moe_model.stat().st_size)  # the weights are a hole: read fast, written slowly
+    dialog = open_dialog(driver, original)
+    driver.wait_for(dialog.primary.isEnabled)  # Mixtral's number is proposed
+    driver.click(dialog.primary)
+    wait_for_repair(driver, RepairPhase.WRITING)
+    repair = driver.program._repair_wiring.repair
+    driver.wait_for(lambda: repair.view is not None and repair.view.done_bytes > 0)
+    started = time.monotonic()
+    driver.program.close()
+    assert time.monotonic() - started < CLOSE_MOST_SECONDS
+    assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["big.gguf"]

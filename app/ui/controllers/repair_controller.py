@@ -26,6 +26,7 @@ from app.parsing.template_findings import with_template_checked
 from app.ui.tasks import Tasks
 from app.ui.views.repair_view import RepairPhase, RepairView
 
+CLOSE_SECONDS: Final = 2.0
 _TOLD_SECONDS: Final = 0.1
 
 
@@ -70,6 +71,7 @@ class RepairController(QObject):
         self._ports = ports
         self._job = 0  # results of an older job than this are outdated
         self._cancelled = threading.Event()
+        self._writing = threading.Lock()  # held while a copy is written
         self._inspected: InspectedFile | None = None
         self._view: RepairView | None = None
         self._planned: RepairView | None = None  # before a value was written
@@ -125,7 +127,7 @@ class RepairController(QObject):
             return
         self._begin(replace(view, phase=RepairPhase.WRITING, done_bytes=0, failure=None, check=None))
         tell = _Teller(self._tasks, partial(self._on_progress, self._job), self._cancelled)
-        job = partial(_make, self._inspected, choice, target, tell)
+        job = partial(_make, self._inspected, choice, target, _Writing(tell, self._writing))
         fail = partial(self._fail, self._job, RepairPhase.PLANNED)
         self._tasks.run_in_background(job, partial(self._on_made, self._job), fail)
 
@@ -133,6 +135,12 @@ class RepairController(QObject):
         """Give up what is under way; nothing of a copy stays."""
         self._job += 1
         self._cancelled.set()
+
+    def close(self) -> None:
+        """Give up what is under way, and wait until nothing of a copy is left."""
+        self.cancel()
+        if self._writing.acquire(timeout=CLOSE_SECONDS):
+            self._writing.release()
 
     def delete_copy(self) -> None:
         """Delete a copy that does not work."""
@@ -217,6 +225,14 @@ class _Teller:
             self._tasks.post(partial(self._on_progress, done))
 
 
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """How a copy in the making is told of, and what is held meanwhile."""
+
+    tell: _Teller
+    lock: threading.Lock
+
+
 def _finding_of(reason: Exception) -> Finding:
     if isinstance(reason, FindingError):
         return reason.finding
@@ -246,11 +262,12 @@ def _preview(inspected: InspectedFile, choice: RepairChoice) -> CopyPlan:
     return plan_copy(inspect_path(inspected.facts.path, choice))
 
 
-def _make(inspected: InspectedFile, choice: RepairChoice, target: Path, tell: _Teller) -> CopyPlan:
+def _make(inspected: InspectedFile, choice: RepairChoice, target: Path, writing: _Writing) -> CopyPlan:
     plan = plan_copy(inspect_path(inspected.facts.path, choice), target)
     if not plan.is_ready:
         raise FindingError(impossible(inspected))
-    write_copy(plan, tell)
+    with writing.lock:
+        write_copy(plan, writing.tell)
     return plan
 
 

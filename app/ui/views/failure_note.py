@@ -63,6 +63,7 @@ class FailureNote(QWidget):
         tools = row(self.fold, None, self.copy)
         self.setLayout(column(tone_box("danger", column(words, buttons, gap=8)), tools, self.log, gap=4))
         self.log.hide()
+        self.repair.hide()
 
     def _show(self) -> None:
         look, view = self._looks.look, self._view

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QTextOption
 from PySide6.QtWidgets import QDialog, QLayout, QPlainTextEdit, QWidget
 
@@ -158,6 +158,8 @@ class RepairDialog(QDialog):
             field.edited.connect(self._on_edited)
             self._values.addLayout(column(name, field, note, gap=4))
             self._fields[right.key] = field
+        if any(right.value is not None for right in view.asked):  # the bytes of a proposal are shown at once
+            QTimer.singleShot(0, self, lambda: self.values_edited.emit(self._texts()))
 
     def _change_line(self, name: str, before: str, after: str) -> QLayout:
         key, old, new = TextLabel("label"), TextLabel("body", "faint"), TextLabel("label")
