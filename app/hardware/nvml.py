@@ -2,19 +2,25 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample
+from app.hardware.nvml_answers import Answers, calls_named, field_of, number, text
+from app.hardware.nvml_cards import Cards, Device, Handles, is_cut_up
 from app.hardware.ports import SourceError
 
 _log = logging.getLogger(__name__)
 
 UNNAMED: Final = "NVIDIA GPU"
+RESTART_SECONDS: Final = 10.0
+"""How often a driver with a lost card is started anew, without which it never finds the card again."""
 
-_NO_VALUE: Final = frozenset((2**32 - 1, 2**64 - 1))
-"""NVML_VALUE_NOT_AVAILABLE as unsigned 32 and 64 bit."""
-
+_VENDOR_ID: Final = 0x10DE
+_MEGAHERTZ: Final = 1_000_000
 _PLAUSIBLE_CELSIUS: Final = range(1, 150)
 """Cards without a sensor answer 0 or 255."""
 
@@ -26,12 +32,28 @@ class NvmlSource:
     driver's own folder.
     """
 
-    def __init__(self, library: Any = None) -> None:
-        """Start nothing yet; `library` stands in for the `pynvml` module."""
+    def __init__(
+        self,
+        library: Any = None,
+        *,
+        is_engine: Callable[[int], bool] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            library: Stands in for the `pynvml` module.
+            is_engine: Says of a process's number whether its memory is our engines'; None = never ask.
+        """
         self._library = library
+        self._is_engine = is_engine
+        self._clock = clock
         self._is_started = False
         self._starting = threading.Lock()
-        self._logged: set[tuple[int | None, str]] = set()
+        self._restarted = clock()
+        self._answers = Answers()
+        self._cards = Cards(self._answers)
+        self._seen: dict[int, GpuInfo] = {}
 
     def driver(self) -> DriverInfo:
         """Return the driver's version and the highest CUDA it runs (not the toolkit's).
@@ -40,23 +62,28 @@ class NvmlSource:
             SourceError: `library-missing`, `driver-not-loaded`, `version-mismatch` or `start-failed`.
         """
         nvml = self._started()
-        version = self._value(None, "driver version", nvml.nvmlSystemGetDriverVersion)
-        calls = _calls(nvml, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")
-        cuda = _number(self._value(None, "cuda version", *calls))
-        return DriverInfo(_text(version), (cuda // 1000, cuda % 1000 // 10) if cuda else None)
+        version = self._answers.value(nvml, None, "driver version", nvml.nvmlSystemGetDriverVersion)
+        calls = calls_named(nvml, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")
+        cuda = number(self._answers.value(nvml, None, "cuda version", *calls))
+        return DriverInfo(text(version), (cuda // 1000, cuda % 1000 // 10) if cuda else None)
 
     def gpus(self) -> tuple[GpuInfo, ...]:
-        """Return the cards in NVML's order, which is that of the PCI bus.
+        """Return the cards in NVML's order, which is that of the PCI bus; instances instead of one cut up.
+
+        A card that was there before and is lost stays where it was.
 
         Raises:
             SourceError: as `driver`.
         """
         nvml = self._started()
         try:
-            count = nvml.nvmlDeviceGetCount()
+            listed = self._cards.list_anew(nvml)
         except nvml.NVMLError as reason:
             raise SourceError("start-failed", str(reason)) from reason
-        return tuple(self._info(nvml, index) for index in range(count))
+        return tuple(
+            self._info(nvml, index, device) if is_there else self._silent(index, device, is_lost=True)
+            for index, (device, is_there) in enumerate(listed)
+        )
 
     def read(self, index: int) -> GpuSample:
         """Read card `index` once. Where only memory v1 exists, `vram_used_bytes` counts the driver's reserve.
@@ -64,21 +91,15 @@ class NvmlSource:
         Raises:
             SourceError: as `driver`.
         """
+        if index in self._answers.lost:
+            self._start_anew()
         nvml = self._started()
-        handle = self._handle(nvml, index)
-        if handle is None:
-            return GpuSample(index)
-        memory = self._memory(nvml, index, handle)
-        rates = self._value(index, "utilization", lambda: nvml.nvmlDeviceGetUtilizationRates(handle))
-        power = self._value(index, "power", lambda: nvml.nvmlDeviceGetPowerUsage(handle))
-        return GpuSample(
-            index,
-            vram_used_bytes=_field(memory, "used"),
-            vram_total_bytes=_field(memory, "total"),
-            temperature_celsius=self._temperature(nvml, index, handle),
-            power_milliwatts=_number(power),
-            utilization_percent=_field(rates, "gpu"),
-        )
+        self._answers.lost.discard(index)
+        handles = self._cards.handles(nvml, index)
+        if handles is None:
+            return GpuSample(index, is_lost=index in self._answers.lost)
+        sample = self._sample(nvml, index, handles)
+        return replace(sample, is_lost=index in self._answers.lost)
 
     def close(self) -> None:
         """Let go of the driver; a later call starts it again. One that hangs while starting is left alone."""
@@ -101,64 +122,117 @@ class NvmlSource:
                 self._is_started = True
             return self._library
 
-    def _handle(self, nvml: Any, index: int) -> Any:
-        return self._value(index, "handle", lambda: nvml.nvmlDeviceGetHandleByIndex(index))
+    def _start_anew(self) -> None:
+        now = self._clock()
+        if now - self._restarted >= RESTART_SECONDS:
+            self._restarted = now
+            self.close()
 
-    def _info(self, nvml: Any, index: int) -> GpuInfo:
-        handle = self._handle(nvml, index)
-        if handle is None:  # lost or forbidden: it is there all the same
-            return GpuInfo(index, UNNAMED, vendor="nvidia")
+    def _info(self, nvml: Any, index: int, device: Device) -> GpuInfo:
+        self._answers.lost.discard(index)
+        handles = self._cards.handles(nvml, index)
+        if handles is None:  # lost or forbidden: it is there all the same
+            return self._silent(index, device, is_lost=index in self._answers.lost)
 
-        def ask(field: str, function: str) -> Any:
-            return self._value(index, field, lambda: getattr(nvml, function)(handle))
+        def ask(field: str, function: str, handle: Any = handles.board) -> Any:
+            return self._answers.value(nvml, index, field, lambda: getattr(nvml, function)(handle))
 
-        memory = self._memory(nvml, index, handle)
-        total = _field(memory, "total")
+        memory = self._memory(nvml, index, handles)
+        total = field_of(memory, "total")
         capability = ask("compute capability", "nvmlDeviceGetCudaComputeCapability")
         display = ask("display", "nvmlDeviceGetDisplayActive")
-        return GpuInfo(
+        pci = ask("pci", "nvmlDeviceGetPciInfo")
+        device_id = field_of(pci, "pciDeviceId")
+        self._seen[index] = GpuInfo(
             index,
-            name=_text(ask("name", "nvmlDeviceGetName")) or UNNAMED,
+            name=text(ask("name", "nvmlDeviceGetName", handles.own)) or UNNAMED,
             vendor="nvidia",
-            uuid=_text(ask("uuid", "nvmlDeviceGetUUID")),
-            pci_bus_id=_text(getattr(ask("pci", "nvmlDeviceGetPciInfo"), "busId", None)),
+            uuid=text(ask("uuid", "nvmlDeviceGetUUID", handles.own)),
+            pci_bus_id=text(getattr(pci, "busId", None)),
             vram_total_bytes=total,
-            vram_free_bytes=_field(memory, "free"),
+            vram_free_bytes=field_of(memory, "free"),
             compute_capability=None if capability is None else (int(capability[0]), int(capability[1])),
             drives_display=None if display is None else bool(display),
             # boards that share the CPU's RAM (GB10, Jetson) have no memory of their own to report
             is_integrated=None if total is None else False,
+            source="nvml",
+            vendor_id=_VENDOR_ID,
+            device_id=None if device_id is None else device_id >> 16,  # the maker's number is the low half
+            mig_mode=device.instance is not None or is_cut_up(nvml, handles.board),
+            is_lost=index in self._answers.lost,
+        )
+        return self._seen[index]
+
+    def _silent(self, index: int, device: Device, *, is_lost: bool) -> GpuInfo:
+        seen = self._seen.get(index) or GpuInfo(index, UNNAMED, "nvidia", device.uuid, source="nvml")
+        return replace(seen, vram_free_bytes=None, is_lost=is_lost)
+
+    def _sample(self, nvml: Any, index: int, handles: Handles) -> GpuSample:
+        board = handles.board
+
+        def ask(field: str, *functions: str) -> Any:
+            calls = [lambda call=call: call(board) for call in calls_named(nvml, *functions)]
+            return self._answers.value(nvml, index, field, *calls)
+
+        memory = self._memory(nvml, index, handles)
+        rates = ask("utilization", "nvmlDeviceGetUtilizationRates")
+        clock = number(
+            self._answers.value(
+                nvml, index, "clock", lambda: nvml.nvmlDeviceGetClockInfo(board, nvml.NVML_CLOCK_SM)
+            )
+        )
+        fan = number(ask("fan", "nvmlDeviceGetFanSpeed"))
+        limits = ("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
+        return GpuSample(
+            index,
+            vram_used_bytes=field_of(memory, "used"),
+            vram_total_bytes=field_of(memory, "total"),
+            temperature_celsius=self._temperature(nvml, index, board),
+            power_milliwatts=number(ask("power", "nvmlDeviceGetPowerUsage")),
+            utilization_percent=field_of(rates, "gpu"),
+            power_limit_milliwatts=number(ask("power limit", *limits)),
+            fan_percent=None if fan is None else min(100, fan),  # what was asked for: some ask for more
+            core_clock_hertz=None if clock is None else clock * _MEGAHERTZ,
+            process_dedicated_bytes=self._engine_bytes(nvml, index, handles.own),
         )
 
-    def _memory(self, nvml: Any, index: int, handle: Any) -> Any:
-        return self._value(
+    def _memory(self, nvml: Any, index: int, handles: Handles) -> Any:
+        return self._answers.value(
+            nvml,
             index,
             "memory",
-            lambda: nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2),
-            lambda: nvml.nvmlDeviceGetMemoryInfo(handle),
+            lambda: nvml.nvmlDeviceGetMemoryInfo(handles.own, version=nvml.nvmlMemory_v2),
+            lambda: nvml.nvmlDeviceGetMemoryInfo(handles.own),
         )
 
-    def _temperature(self, nvml: Any, index: int, handle: Any) -> int | None:
+    def _temperature(self, nvml: Any, index: int, board: Any) -> int | None:
         # the second is the older name, gone in CUDA 14
-        calls = _calls(nvml, "nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature")
+        calls = calls_named(nvml, "nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature")
         sensor = nvml.NVML_TEMPERATURE_GPU
-        asked = [lambda call=call: call(handle, sensor) for call in calls]
-        celsius = _number(self._value(index, "temperature", *asked))
+        asked = [lambda call=call: call(board, sensor) for call in calls]
+        celsius = number(self._answers.value(nvml, index, "temperature", *asked))
         return celsius if celsius in _PLAUSIBLE_CELSIUS else None
 
-    def _value(self, index: int | None, field: str, *calls: Callable[[], Any]) -> Any:
-        """Return the first call's answer that is one; None, and one log line ever, when none is."""
-        reason: Exception | None = None
-        for call in calls:
-            try:
-                return call()
-            except (self._library.NVMLError, UnicodeDecodeError, AttributeError) as failure:
-                # AttributeError: this nvidia-ml-py has no such function
-                reason = failure
-        if (index, field) not in self._logged:
-            self._logged.add((index, field))
-            _log.info("NVML gives no %s for GPU %s: %s", field, index, reason)
-        return None
+    def _engine_bytes(self, nvml: Any, index: int, handle: Any) -> int | None:
+        """Return what our engines hold; None where the driver does not tell, as on Windows' desktops."""
+        if self._is_engine is None:
+            return None
+        held: dict[int, int] = {}
+        # the second lists those that draw, Vulkan engines among them
+        for function in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"):
+            calls = [partial(call, handle) for call in calls_named(nvml, function)]
+            listed = self._answers.value(nvml, index, "processes", *calls)
+            if listed is None:
+                return None
+            for process in filter(lambda process: self._owns(process.pid), listed):
+                size = field_of(process, "usedGpuMemory")
+                if size is None:
+                    return None
+                held[process.pid] = max(size, held.get(process.pid, 0))
+        return sum(held.values())
+
+    def _owns(self, pid: int) -> bool:
+        return self._is_engine is not None and self._is_engine(pid)
 
 
 def _import_library() -> Any:
@@ -179,23 +253,3 @@ def _start(nvml: Any) -> None:
         nvml.nvmlInit()
     except nvml.NVMLError as reason:
         raise SourceError(words.get(reason.value, "start-failed"), str(reason)) from reason
-
-
-def _calls(nvml: Any, *names: str) -> Sequence[Callable[..., Any]]:
-    return [getattr(nvml, name) for name in names if hasattr(nvml, name)]
-
-
-def _text(value: str | bytes | None) -> str | None:
-    text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
-    return text or None
-
-
-def _field(record: Any, name: str) -> int | None:
-    return _number(getattr(record, name, None))
-
-
-def _number(value: Any) -> int | None:
-    """Return a count; None for NVML's ways to say "not available"."""
-    if value is None or value < 0 or value in _NO_VALUE:
-        return None
-    return int(value)

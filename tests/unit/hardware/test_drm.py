@@ -219,12 +219,12 @@ def test_an_intel_card_with_its_makers_driver_tells_its_memory(root: Path) -> No
 
 
 def test_a_sleeping_card_is_named_and_its_driver_is_not_asked(root: Path) -> None:
-    assert sys.platform != "win32"
     card = add_card(root, 0, AMD_CARD | {"power/runtime_status": "suspended\n"})
     awaking = ("mem_info_vram_total", "mem_info_vram_used", "gpu_busy_percent", "gpu_metrics")
     for name in awaking:  # whoever opens one of these waits for ever
         (card / "device" / name).unlink(missing_ok=True)
-        os.mkfifo(card / "device" / name)
+        if sys.platform != "win32":
+            os.mkfifo(card / "device" / name)
     (gpu,) = source(root).gpus()
     assert (gpu.is_asleep, gpu.vram_total_bytes, gpu.name) == (True, None, "AMD GPU 1002:744c")
     assert source(root).read(0) == GpuSample(0)
