@@ -81,6 +81,7 @@ class RepairDialog(QDialog):
         before, self._view = self._view, view
         if before is None or before.plan != view.plan or before.asked != view.asked:
             self._show_plan(view)
+            QTimer.singleShot(0, self, self._fit)  # new lines know their height a turn later
         self._show()
 
     def mark_wrong(self, key: str) -> None:
