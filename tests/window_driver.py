@@ -91,6 +91,12 @@ class WindowDriver:
         model = self.program.window.chat_place.chat_view.model
         return tuple(model.item(row) for row in range(model.rowCount()))
 
+    @property
+    def answer_text(self) -> str:
+        """What the chat view shows of the newest answer; empty while the newest message is a question."""
+        newest = self.items[-1:]
+        return "" if not newest or newest[0].is_user else newest[0].text
+
     def show(self, path: Path | None = None) -> None:
         with self.qtbot.waitExposed(self.program.window):
             self.program.show(path)

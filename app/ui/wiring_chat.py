@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.chat.conversation import ConversationSummary
 from app.chat.reasoning import PieceKind
@@ -30,6 +30,9 @@ class ChatWiring(QObject):
         self._conversations: tuple[ConversationSummary, ...] = ()
         self._used_tokens: int | None = None
         self._failed = FailedAnswers()
+        self._coming: MessageItem | None = None
+        self._later = QTimer(self, interval=0, singleShot=True)
+        self._later.timeout.connect(self._add_coming)
         self._connect_list()
         self._connect_messages()
         self._connect_box()
@@ -70,7 +73,7 @@ class ChatWiring(QObject):
         chat.items_reset.connect(self._on_items_reset)
         chat.item_added.connect(self._on_item_added)
         chat.item_finished.connect(self._on_item_finished)
-        chat.item_removed.connect(view.remove_item)
+        chat.item_removed.connect(self._on_item_removed)
         chat.text_streamed.connect(self._on_text_streamed)
 
     def _connect_box(self) -> None:
@@ -97,6 +100,7 @@ class ChatWiring(QObject):
 
     @Slot(object)
     def _on_items_reset(self, items: Sequence[MessageItem]) -> None:
+        self._coming = None
         focus = self._parts.window.focusWidget()
         if not items and focus is not None and self._place.chat_view.isAncestorOf(focus):
             self._place.composer.setFocus()
@@ -107,17 +111,37 @@ class ChatWiring(QObject):
 
     @Slot(object)
     def _on_item_added(self, item: MessageItem) -> None:
+        self._add_coming()
+        if item.is_user:
+            self._place.composer.set_last_message(item.text)
+            self._add(item)
+        else:  # it comes together with its question: both in one go would take twice as long
+            self._coming = item
+            self._later.start()
+
+    @Slot()
+    def _add_coming(self) -> None:
+        item, self._coming = self._coming, None
+        if item is not None:
+            self._add(item)
+
+    def _add(self, item: MessageItem) -> None:
         self._place.set_has_messages(True)
         self._place.chat_view.append_item(item)
-        if item.role == "user":
-            self._place.composer.set_last_message(item.text)
 
     @Slot(object)
     def _on_item_finished(self, item: MessageItem) -> None:
+        self._add_coming()
         self._place.chat_view.finish_item(item)
+
+    @Slot(int)
+    def _on_item_removed(self, message_id: int) -> None:
+        self._add_coming()
+        self._place.chat_view.remove_item(message_id)
 
     @Slot(int, object, str)
     def _on_text_streamed(self, message_id: int, kind: PieceKind, text: str) -> None:
+        self._add_coming()
         self._place.chat_view.stream_text(message_id, kind, text)
 
     @Slot(str)

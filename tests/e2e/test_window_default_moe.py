@@ -101,7 +101,7 @@ def load(driver: WindowDriver, model: Path) -> None:
 def begin_story(driver: WindowDriver) -> None:
     """Have a long answer begun, some words of it shown."""
     driver.write(STORY)
-    driver.wait_for(lambda: bool(driver.items) and len(driver.items[-1].text.split()) > 5)
+    driver.wait_for(lambda: len(driver.answer_text.split()) > 5)
     assert driver.view.phase is ModelPhase.GENERATING
 
 

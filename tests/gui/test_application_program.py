@@ -152,7 +152,7 @@ def test_a_message_written_while_loading_is_answered_when_ready(driver: WindowDr
 
 def test_escape_stops_the_answer_and_keeps_it(ready: WindowDriver) -> None:
     ready.write("/slow " + "word " * 500)
-    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    ready.wait_for(lambda: "word word" in ready.answer_text)
     QTest.keyClick(ready.program.window.chat_place.composer.box, Qt.Key.Key_Escape)
     answer = ready.wait_for_answer()
     assert answer.finish_reason == "cancelled"
@@ -175,7 +175,7 @@ def test_an_engine_that_dies_leaves_window_answer_and_a_way_on(
     ready: WindowDriver, desktop: FakeDesktop
 ) -> None:
     ready.write("/slow " + "word " * 2000)
-    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    ready.wait_for(lambda: "word word" in ready.answer_text)
     for engine in ready.engines():
         engine.kill()
     ready.wait_for(lambda: ready.view.phase is ModelPhase.FAILED)
@@ -221,7 +221,7 @@ def test_the_details_of_a_failed_answer_stay_its_own_after_a_reload(
     ready: WindowDriver, qapp: QApplication
 ) -> None:
     ready.write("/slow " + "word " * 2000)
-    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    ready.wait_for(lambda: "word word" in ready.answer_text)
     for engine in ready.engines():
         engine.kill()
     ready.wait_for(lambda: ready.view.phase is ModelPhase.FAILED)
@@ -314,7 +314,7 @@ def test_a_handed_over_path_is_picked(driver: WindowDriver, model: Path) -> None
 
 def test_sleep_stops_the_answer_and_lets_the_engine_go(ready: WindowDriver) -> None:
     ready.write("/slow " + "word " * 2000)
-    ready.wait_for(lambda: bool(ready.items) and "word word" in ready.items[-1].text)
+    ready.wait_for(lambda: "word word" in ready.answer_text)
     ready.program.rest()
     ready.wait_for(lambda: ready.view.phase is ModelPhase.PLANNED)
     ready.wait_for(lambda: ready.engines() == [])

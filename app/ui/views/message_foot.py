@@ -58,6 +58,10 @@ class MessageFoot(Part):
                 self._buttons[name].hide()
         self._figures.setText(figures_line(item, self._looks.look))
 
+    def prepare(self, name: str) -> None:
+        """Make the button of an action that will be offered."""
+        self._button(name).hide()
+
     def set_always_shown(self, *, is_always_shown: bool) -> None:
         """Keep the actions in sight, as under the newest answer."""
         self._is_always_shown = is_always_shown

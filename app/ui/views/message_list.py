@@ -1,7 +1,7 @@
 """A scrolled list of messages that keeps widgets only for what is seen, and some around it."""
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
@@ -15,20 +15,15 @@ from app.ui.theme.tokens import LAYOUT
 from app.ui.views.chat_items import MessageItem
 from app.ui.views.chat_model import ChatModel
 from app.ui.views.focus_order import focus_next
+from app.ui.views.list_anchor import Anchor, find_anchor
 from app.ui.views.message_widget import MessageWidget
 from app.ui.views.row_window import RowWindow
+from app.ui.views.spare_rows import SpareRows
 
 _SIDE: Final = 26
 _STEP: Final = 48
 _NEAR_END: Final = 8
 _BELOW: Final = 12
-
-
-class _Anchor(NamedTuple):
-    """A message, and how far its top is above the view's; negative when it begins inside the view."""
-
-    message_id: int
-    offset: int
 
 
 class MessageList(QAbstractScrollArea):
@@ -56,7 +51,7 @@ class MessageList(QAbstractScrollArea):
         self._looks = looks
         self._model = model
         self._owner = owner
-        self._events = events
+        self._spares = SpareRows(looks, owner, events, self.viewport())
         self._rows = RowWindow(looks, model, self.viewport(), self._make_widget)
         self._follows = True
         self._is_arranging = False
@@ -78,6 +73,11 @@ class MessageList(QAbstractScrollArea):
     def widgets(self) -> dict[int, MessageWidget]:
         """The widgets there are now, by message id: those seen and some around them."""
         return self._rows.widgets
+
+    @property
+    def spares(self) -> SpareRows:
+        """What makes the widgets."""
+        return self._spares
 
     def show_view(self, view: ModelView) -> None:
         """Take the state of the model."""
@@ -103,6 +103,7 @@ class MessageList(QAbstractScrollArea):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._is_shown = True
+        self._spares.prepare()
         if self._has_unstyled:  # they were measured before they had their style
             self._has_unstyled = False
             self._on_look_changed()
@@ -161,6 +162,9 @@ class MessageList(QAbstractScrollArea):
         self._model.rowsAboutToBeRemoved.connect(self._on_about_to_be_removed)
         self._model.rowsRemoved.connect(self._on_removed)
         self._model.dataChanged.connect(self._on_data_changed)
+        self._spares.height_changed.connect(self.remeasure)
+        self._spares.asked.connect(self.asked)
+        self._spares.edit_accepted.connect(self.edit_accepted)
         self._owner.dragged.connect(self._on_dragged)
         self._looks.changed.connect(self._on_look_changed)
         app = QApplication.instance()
@@ -169,12 +173,8 @@ class MessageList(QAbstractScrollArea):
 
     def _make_widget(self, item: MessageItem) -> MessageWidget:
         self._has_unstyled |= not self._is_shown
-        widget = MessageWidget(self._looks, self._owner, self._events, item)
-        message_id = item.id
-        widget.height_changed.connect(lambda: self.remeasure(message_id))
-        widget.asked.connect(lambda what: self.asked.emit(message_id, what))
-        widget.edit_accepted.connect(lambda text: self.edit_accepted.emit(message_id, text))
-        self.widget_made.emit(message_id)
+        widget = self._spares.take(item)
+        self.widget_made.emit(item.id)
         return widget
 
     def _column(self) -> tuple[int, int]:
@@ -183,27 +183,11 @@ class MessageList(QAbstractScrollArea):
         width = max(1, min(room, round(LAYOUT["prose_max"] * max(1.0, self._looks.look.zoom))))
         return (self.viewport().width() - width) // 2, width
 
-    def _anchor(self) -> _Anchor | None:
-        """Return what must not move: the first row in sight that was seen before and is drawn to its end."""
-        heights, value = self._rows.heights, self.verticalScrollBar().value()
-        if not len(heights):
-            return None
-        found: list[tuple[int, int]] = []
-        row = heights.row_at(value)
-        while row < len(heights) and heights.top(row) < value + self.viewport().height():
-            found.append((self._certainty(row), row))
-            row += 1
-        best = max(found, key=lambda pair: (pair[0], -pair[1]), default=(0, heights.row_at(value)))[1]
-        return _Anchor(self._model.item_id(best), value - heights.top(best))
+    def _anchor(self) -> Anchor | None:
+        value, height = self.verticalScrollBar().value(), self.viewport().height()
+        return find_anchor(self._model, self._rows, value, height, self._in_sight)
 
-    def _certainty(self, row: int) -> int:
-        widget = self._rows.widgets.get(self._model.item_id(row))
-        if widget is None:
-            return 0
-        is_drawn = not widget.is_building
-        return 1 + is_drawn + 2 * (is_drawn and widget.item.id in self._in_sight)
-
-    def _arrange(self, anchor: _Anchor | None) -> None:
+    def _arrange(self, anchor: Anchor | None) -> None:
         height = self.viewport().height()
         bar = self.verticalScrollBar()
         self._is_arranging = True
@@ -229,7 +213,7 @@ class MessageList(QAbstractScrollArea):
     def _maximum(self) -> int:
         return max(0, self._rows.heights.total + _BELOW - self.viewport().height())
 
-    def _wanted_value(self, anchor: _Anchor | None) -> int:
+    def _wanted_value(self, anchor: Anchor | None) -> int:
         row = self._model.row_of(anchor.message_id) if anchor is not None else None
         if self._follows:
             value = self._maximum()
@@ -301,6 +285,8 @@ class MessageList(QAbstractScrollArea):
     def _on_look_changed(self) -> None:
         anchor = self._anchor()
         self._newest = None
+        self._spares.drop()
+        self._spares.prepare()
         self._is_arranging = True
         self._rows.change_look()
         self._is_arranging = False
