@@ -20,7 +20,7 @@ class GpuInfo:
         is_integrated: Shares the CPU's RAM.
         shared_total_bytes: RAM the card may use beside its own memory; never counted as its own.
             shared_free_bytes at the time of detection.
-        source: The adapter that found it, `nvml`, `dxgi` or `drm`.
+        source: The adapter that found it: `nvml`, `dxgi`, `registry` or `drm`.
         luid: Windows' name of the adapter until it restarts, `0xHHHHHHHH_0xLLLLLLLL`.
         vendor_id: PCI; device_id likewise.
         gfx_target: AMD's name of the instruction set, e.g. `gfx1151`.
