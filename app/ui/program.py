@@ -28,6 +28,7 @@ from app.ui.keep_awake import KeepAwake, SleepInhibitor, system_inhibitor
 from app.ui.main_window import MainWindow
 from app.ui.model_view import BUSY_PHASES, ModelView
 from app.ui.parts import Parts
+from app.ui.preparation import Preparation
 from app.ui.qt_words import QtWords
 from app.ui.single_instance import Handover
 from app.ui.tasks import SerialTasks, Tasks
@@ -102,6 +103,7 @@ class Program(QObject):
         application.setFont(self._looks.look.font("body"))  # first: a label made earlier keeps the old family
         self.window = MainWindow(self._looks)
         self._on_look_changed()  # only now: Qt would style every widget again at every step of the building
+        self._preparation = Preparation(self.window)
         self._crash_dialog: CrashDialog | None = None
         self.parts = self._make_parts()
         self._model_wiring = ModelWiring(self.parts, self.model)
@@ -162,6 +164,7 @@ class Program(QObject):
             return
         self._is_closed = True
         self._collecting.close()
+        self._preparation.stop()
         self.preferences.set(window_geometry=self._window_text())
         self.window.hide()  # boxes hand over what was written in them
         self.preferences.save_now()
@@ -179,6 +182,7 @@ class Program(QObject):
         self.machine.start()
         self.chat.start()
         self._collecting.start()
+        self._preparation.start()
         self._model_wiring.look_for_models()
         self._preferences_wiring.look_for_engines()
         for finding in self.preferences.findings:

@@ -3,13 +3,17 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.settings import Settings
+from app.ui.markdown.highlight import colored, warm_up
 from app.ui.model_view import ModelPhase
+from app.ui.preparation import Preparation
 from app.ui.program import Ports
 from app.ui.views.dock import PARAMETERS, PLAN
 from tests.controller_setup import write_model
@@ -67,3 +71,25 @@ def test_the_plan_is_opened_for_the_first_time_in_short_turns(driver: WindowDriv
     assert longest_turn(lambda: window.dock.show_tab(PLAN)) <= TURN_SECONDS * 2 * SLACK
     assert window.is_settled
     assert len(window.dock.plan_tab.table.row_texts()) > 5
+
+
+def test_what_is_hidden_is_styled_while_nothing_happens(driver: WindowDriver, qtbot: QtBot) -> None:
+    window = driver.program.window
+    preparation = window.findChild(Preparation)
+    assert isinstance(preparation, Preparation)
+    qtbot.waitUntil(lambda: preparation.is_done, timeout=20_000)
+    hidden = [widget for widget in all_in(window.dock.plan_tab) if not widget.isVisible()]
+    assert len(hidden) > 100
+    assert all(widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished) for widget in hidden)
+
+
+def test_the_first_code_of_a_common_language_finds_its_rules_read() -> None:
+    warm_up()
+    started = time.thread_time()
+    assert list(colored("rust", "fn main() {}"))
+    assert not list(colored("some-language", "x"))
+    assert time.thread_time() - started <= TURN_SECONDS
+
+
+def all_in(widget: QWidget) -> list[QWidget]:
+    return cast("list[QWidget]", widget.findChildren(QWidget))

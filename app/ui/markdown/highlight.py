@@ -1,5 +1,6 @@
 """Which parts of a piece of code get which colour."""
 
+import threading
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +13,15 @@ COLORED_CODE_MAX: Final = 60_000
 
 _LINE_MAX: Final = 2_000
 """Characters; some lexers take a time that grows with the square of a line."""
+
+_COMMON: Final = (
+    *("python", "bash", "json", "javascript", "html", "c", "cpp", "rust", "sql", "yaml", "java", "go", "css"),
+    "no-such-language",
+)
+"""Languages of most answers; one that nobody knows is looked for in a place that has to be read first."""
+
+_loading: Final = threading.Lock()
+"""Rules are read once per language, which takes 20 ms."""
 
 _COLORS: Final = (
     (Comment, "code_comment"),
@@ -38,13 +48,21 @@ def colored(language: str, code: str) -> Iterator[tuple[int, int, str]]:
     ):
         return
     try:
-        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+        with _loading:
+            lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
     except ClassNotFound:
         return
     for start, kind, text in lexer.get_tokens_unprocessed(code):
         color = _color(kind)
         if color and text:
             yield start, len(text), color
+
+
+def warm_up() -> None:
+    """Read the rules of common languages. In any thread: who needs one meanwhile waits for that one only."""
+    for language in _COMMON:
+        for _ in colored(language, "x"):
+            pass
 
 
 def _color(kind: _TokenType) -> str | None:
