@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from app.hardware.facts import RuntimeFacts, SystemFacts
+from app.hardware.ports import SourceError
+from app.hardware.windows_library import find_function, load_system_library
 from app.hardware.windows_registry import RegistryReader, WindowsRegistry
 
 VC_RUNTIME_KEY: Final = r"SOFTWARE\Microsoft\VisualStudio\14.0\VC\Runtimes\x64"
@@ -77,11 +79,13 @@ class WindowsSurroundings:
         registry: RegistryReader | None = None,
         environment: Mapping[str, str] | None = None,
         power_status: Callable[[], bytes | None] | None = None,
+        wine_version: Callable[[], str | None] | None = None,
     ) -> None:
         """Look at nothing yet; each stands in for the system's own."""
         self._registry = registry or WindowsRegistry()
         self._environment = os.environ if environment is None else environment
         self._power_status = power_status or read_power_status
+        self._wine_version = wine_version or read_wine_version
 
     def runtime(self) -> RuntimeFacts:
         """Return what engines need beside a driver."""
@@ -102,7 +106,7 @@ class WindowsSurroundings:
         """Return where the system runs, and what guards it."""
         status = self._power_status()
         return SystemFacts(
-            virtual_machine=virtual_machine(self._registry.values(BIOS_KEY)),
+            virtual_machine=self._wine_version() or virtual_machine(self._registry.values(BIOS_KEY)),
             is_wsl=False,
             on_battery=None if status is None else on_battery(status),
             smart_app_control=smart_app_control(self._registry),
@@ -213,6 +217,16 @@ def read_power_status() -> bytes | None:
     if not ctypes.windll.kernel32.GetSystemPowerStatus(ctypes.byref(status)):
         return None
     return bytes(status)
+
+
+def read_wine_version() -> str | None:
+    """Return e.g. `wine 10.0` where this Windows is Wine: its drivers are Linux's."""
+    try:
+        ask = find_function(load_system_library("ntdll.dll"), "wine_get_version", ctypes.c_char_p)
+    except SourceError:
+        return None
+    version = ask()
+    return f"wine {version.decode('ascii', 'replace')}" if version else "wine"
 
 
 def _versions(folders: Iterable[Path], name: re.Pattern[str]) -> tuple[str, ...]:

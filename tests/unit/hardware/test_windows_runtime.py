@@ -46,7 +46,7 @@ def system_folder(tmp_path: Path) -> Path:
 
 def surroundings(folder: Path, registry: FakeRegistry | None = None, **variables: str) -> WindowsSurroundings:
     environment = {"SystemRoot": str(folder.parent), **variables}
-    return WindowsSurroundings(registry or FakeRegistry(), environment, lambda: b"\1" * 12)
+    return WindowsSurroundings(registry or FakeRegistry(), environment, lambda: b"\1" * 12, lambda: None)
 
 
 def test_a_bare_windows_lacks_all_and_says_so(system_folder: Path) -> None:
@@ -168,6 +168,11 @@ def test_where_it_runs_is_put_together(system_folder: Path) -> None:
     facts = surroundings(system_folder, registry).system()
     assert (facts.virtual_machine, facts.is_wsl, facts.on_battery) == ("qemu", False, False)
     assert (facts.smart_app_control, facts.has_antivirus_guard, facts.guards_folders) == ("on", None, None)
+
+
+def test_wine_is_named_as_what_runs_the_machine() -> None:
+    facts = WindowsSurroundings(FakeRegistry(), {}, lambda: None, lambda: "wine 10.0").system()
+    assert (facts.virtual_machine, facts.on_battery) == ("wine 10.0", None)
 
 
 @given(st.binary(max_size=20))
