@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from app.findings import Finding, FindingCode, note, warning
+from app.hardware.all_gpus import members_of, merged_by
 from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts
-from app.hardware.ports import GpuSource, HostSource, SourceError
+from app.hardware.ports import GpuSource, HostSource, SourceError, SurroundingsSource
 from app.hardware.probe import Outcome, Probe
 
 PROBE_TIMEOUT_SECONDS: Final = 5.0
@@ -20,13 +21,24 @@ T = TypeVar("T")
 
 
 class Detection:
-    """One look at the whole machine that is under way: its probes run since it was made."""
+    """One look at the whole machine that is under way: its probes run since it was made.
 
-    def __init__(self, gpu_source: GpuSource, host_source: HostSource) -> None:
+    Each source of GPUs has a probe of its own, so that one that hangs costs its own cards only.
+    """
+
+    def __init__(
+        self,
+        gpu_source: GpuSource,
+        host_source: HostSource,
+        surroundings: SurroundingsSource | None = None,
+    ) -> None:
         self._started = time.monotonic()
+        self._source = gpu_source
         self._host = Probe("host", host_source.host)
         self._driver = Probe("driver", gpu_source.driver)
-        self._gpus = Probe("gpus", gpu_source.gpus)
+        self._gpus = {name: Probe(name, source.gpus) for name, source in members_of(gpu_source).items()}
+        self._runtime = None if surroundings is None else Probe("runtime", surroundings.runtime)
+        self._system = None if surroundings is None else Probe("system", surroundings.system)
 
     def facts(self, timeout_seconds: float) -> HardwareFacts:
         """Return what is known this long after the beginning; waits only for what is missing.
@@ -36,22 +48,27 @@ class Detection:
         look = _Look(timeout_seconds, self._started)
         host = look.value(self._host)
         driver = look.value(self._driver)
-        gpus = look.value(self._gpus)
-        if gpus == () or look.has(FindingCode.NVIDIA_DRIVER_MISSING):
-            look.add(note(FindingCode.GPU_NOT_FOUND))
+        lists = {name: look.value(probe) for name, probe in self._gpus.items()}
+        runtime = None if self._runtime is None else look.value(self._runtime)
+        system = None if self._system is None else look.value(self._system)
+        known = {name: gpus for name, gpus in lists.items() if gpus is not None}
+        gpus = merged_by(self._source, known)
+        is_complete = len(known) == len(lists) or look.has(FindingCode.NVIDIA_DRIVER_MISSING)
+        look.judge_cards(gpus, is_complete=is_complete)
         if host is not None:
             look.extend(_full_disks(host.disks))
-        return HardwareFacts(host, driver, discrete_first(gpus or ()), look.findings())
+        return HardwareFacts(host, driver, discrete_first(gpus), look.findings(), runtime, system)
 
 
 def detect(
     gpu_source: GpuSource,
     host_source: HostSource,
+    surroundings: SurroundingsSource | None = None,
     *,
     probe_timeout_seconds: float = PROBE_TIMEOUT_SECONDS,
 ) -> HardwareFacts:
     """Look at the whole machine once. Takes as long as the slowest probe, at most the time limit."""
-    return Detection(gpu_source, host_source).facts(probe_timeout_seconds)
+    return Detection(gpu_source, host_source, surroundings).facts(probe_timeout_seconds)
 
 
 def discrete_first(gpus: Iterable[GpuInfo]) -> tuple[GpuInfo, ...]:
@@ -84,6 +101,16 @@ class _Look:
 
     def has(self, code: FindingCode) -> bool:
         return any(finding.code is code for finding in self._findings)
+
+    def judge_cards(self, gpus: tuple[GpuInfo, ...], *, is_complete: bool) -> None:
+        """Say that there is no card, or that NVIDIA's driver is missing, only where that matters."""
+        if not gpus and is_complete and not self.has(FindingCode.NVIDIA_DRIVER_FAILED):
+            self.add(note(FindingCode.GPU_NOT_FOUND))
+        if gpus and self.has(FindingCode.NVIDIA_DRIVER_MISSING):
+            self._findings.remove(note(FindingCode.NVIDIA_DRIVER_MISSING))
+            for gpu in gpus:
+                if gpu.vendor == "nvidia":
+                    self.add(warning(FindingCode.NVIDIA_CARD_WITHOUT_DRIVER, gpu=gpu.name))
 
     def findings(self) -> tuple[Finding, ...]:
         return tuple(self._findings)

@@ -122,6 +122,11 @@ class DrmSource:
             core_clock_hertz=read_core_clock(card.folder, hwmon),
         )
 
+    def is_asleep(self, index: int) -> bool:
+        """Return whether card `index` is powered down; no driver is asked."""
+        cards = self._cards()
+        return index < len(cards) and cards[index].is_asleep
+
     def close(self) -> None:
         """Nothing is held open."""
 

@@ -1,20 +1,26 @@
 """Processor, memory and disks -> HostSource. The only importer of psutil."""
 
+import contextlib
+import math
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import psutil
 
 from app.hardware.cgroup import ControlGroups, MemoryLimit
+from app.hardware.drives import Mount, disk_infos, is_remote
 from app.hardware.facts import CpuInfo, DiskInfo, HostInfo, HostSample
 from app.hardware.topology import Core, performance_core_count, read_linux_cores, usable_core_count
 
 if sys.platform == "win32":
     from app.hardware import windows
+
+OWN_PROCESSES_SECONDS: Final = 2.0
 
 _IMAGES: Final = frozenset(("squashfs", "iso9660", "udf", "cdfs", "erofs", "cramfs"))
 """File systems that are always full, since nothing can be written: snaps, discs."""
@@ -92,6 +98,25 @@ class PsutilHostSource:
             usable_cores=usable,
             instruction_sets=_instruction_sets(),
         )
+
+
+class OwnProcesses:
+    """This process's children and theirs: engines among them. Any thread; looked up at most every 2 s."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Look up nothing yet."""
+        self._clock = clock
+        self._looked = -math.inf
+        self._found: frozenset[int] = frozenset()
+
+    def __call__(self) -> frozenset[int]:
+        """Return their numbers."""
+        now = self._clock()
+        if now - self._looked >= OWN_PROCESSES_SECONDS:
+            self._looked = now
+            with contextlib.suppress(psutil.Error, OSError):
+                self._found = frozenset(child.pid for child in psutil.Process().children(recursive=True))
+        return self._found
 
 
 def limited_memory(total_bytes: int, available_bytes: int, limit: MemoryLimit | None) -> _Memory:
@@ -172,15 +197,20 @@ def _windows_affinity() -> list[int] | None:
     return None if count > 64 else psutil.Process().cpu_affinity()
 
 
-def _cpu_times() -> _CpuTimes:
-    times = psutil.cpu_times()
+def _cpu_times() -> _CpuTimes | None:
+    try:
+        times = psutil.cpu_times()
+    except (OSError, RuntimeError):  # a system that does not count
+        return None
     guests = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # in user and nice already
     interrupts = getattr(times, "interrupt", 0.0) + getattr(times, "dpc", 0.0)  # in Windows' system already
     idle = times.idle + getattr(times, "iowait", 0.0)
     return _CpuTimes(sum(times) - guests - interrupts, idle)
 
 
-def _busy_percent(before: _CpuTimes, after: _CpuTimes) -> float | None:
+def _busy_percent(before: _CpuTimes | None, after: _CpuTimes | None) -> float | None:
+    if before is None or after is None:
+        return None
     passed = after.total_seconds - before.total_seconds
     if passed <= 0:
         return None
@@ -190,30 +220,20 @@ def _busy_percent(before: _CpuTimes, after: _CpuTimes) -> float | None:
 
 def _disks() -> tuple[DiskInfo, ...]:
     partitions = [p for p in psutil.disk_partitions(all=False) if _is_disk(p.device, p.fstype)]
-    mounts: dict[str, tuple[str, str | None]] = {}
+    if sys.platform != "win32":
+        partitions += [p for p in psutil.disk_partitions(all=True) if is_remote(p.fstype)]
+    mounts: dict[str, Mount] = {}
     for partition in sorted(partitions, key=lambda p: len(p.mountpoint)):
-        mounts.setdefault(partition.device, (partition.mountpoint, partition.fstype or None))
+        mount = Mount(partition.mountpoint, partition.device, partition.fstype or None, partition.opts)
+        mounts.setdefault(partition.device, mount)
     chosen = list(mounts.values())
-    if sys.platform != "win32" and all(mount != "/" for mount, _ in chosen):
-        chosen.insert(0, ("/", None))  # in a container the root is an overlay
-    return tuple(_disk_infos(chosen))
+    if sys.platform != "win32" and all(mount.path != "/" for mount in chosen):
+        chosen.insert(0, Mount("/"))  # in a container the root is an overlay
+    return disk_infos(chosen)
 
 
 def _is_disk(device: str, file_system: str) -> bool:
     return file_system.lower() not in _IMAGES and not device.startswith("/dev/loop")
-
-
-def _disk_infos(mounts: Iterable[tuple[str, str | None]]) -> Iterable[DiskInfo]:
-    for mount, file_system in mounts:
-        # bind-mounted single files are listed like disks
-        if not Path(mount).is_dir():
-            continue
-        try:
-            usage = psutil.disk_usage(mount)
-        except OSError:  # a card reader without a card, a locked drive
-            continue
-        if usage.total:
-            yield DiskInfo(mount, usage.total, usage.free, file_system)
 
 
 def _disk_read_bytes() -> int | None:

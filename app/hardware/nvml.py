@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -36,17 +36,17 @@ class NvmlSource:
         self,
         library: Any = None,
         *,
-        is_engine: Callable[[int], bool] | None = None,
+        process_ids: Callable[[], Collection[int]] = tuple,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start nothing yet.
 
         Args:
             library: Stands in for the `pynvml` module.
-            is_engine: Says of a process's number whether its memory is our engines'; None = never ask.
+            process_ids: The engine's processes, whose memory on each card is read beside the whole.
         """
         self._library = library
-        self._is_engine = is_engine
+        self._process_ids = process_ids
         self._clock = clock
         self._is_started = False
         self._starting = threading.Lock()
@@ -215,7 +215,8 @@ class NvmlSource:
 
     def _engine_bytes(self, nvml: Any, index: int, handle: Any) -> int | None:
         """Return what our engines hold; None where the driver does not tell, as on Windows' desktops."""
-        if self._is_engine is None:
+        engines = self._process_ids()
+        if not engines:
             return None
         held: dict[int, int] = {}
         # the second lists those that draw, Vulkan engines among them
@@ -224,15 +225,12 @@ class NvmlSource:
             listed = self._answers.value(nvml, index, "processes", *calls)
             if listed is None:
                 return None
-            for process in filter(lambda process: self._owns(process.pid), listed):
+            for process in (process for process in listed if process.pid in engines):
                 size = field_of(process, "usedGpuMemory")
                 if size is None:
                     return None
                 held[process.pid] = max(size, held.get(process.pid, 0))
         return sum(held.values())
-
-    def _owns(self, pid: int) -> bool:
-        return self._is_engine is not None and self._is_engine(pid)
 
 
 def _import_library() -> Any:

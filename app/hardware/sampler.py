@@ -4,15 +4,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from app.hardware.facts import GpuInfo, GpuSample, Sample
 from app.hardware.ports import GpuSource, HostSource, SourceError
-from app.hardware.probe import Probe
+from app.hardware.probe import Outcome, Probe
+from app.hardware.reading import Reading
 
 INTERVAL_SECONDS: Final = 1.0
 READ_TIMEOUT_SECONDS: Final = 0.5
 """Time limit of one reading; a healthy one takes 1 to 20 ms."""
+
+RELIST_SECONDS: Final = 60.0
 
 _STOP_TIMEOUT_SECONDS: Final = 5.0
 
@@ -20,7 +23,6 @@ _NO_DRIVER: Final = "library-missing"
 """A machine without NVIDIA cards: nothing is wrong with it."""
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class TelemetrySampler:
@@ -48,9 +50,12 @@ class TelemetrySampler:
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread: threading.Thread | None = None
-        self._host = _Reading("host", host_source.read)
+        self._host = Reading("host", host_source.read)
         self._list: Probe[tuple[GpuInfo, ...]] | None = None
-        self._gpus: dict[int, _Reading[GpuSample]] | None = None
+        self._listed = 0.0
+        self._logged_error: str | None = None
+        self._gpus: dict[int, Reading[GpuSample]] | None = None
+        self._gpus_before: dict[int, Reading[GpuSample]] | None = None
 
     def read_once(self) -> Sample:
         """Read everything now, on the caller's thread. Not while the sampler runs."""
@@ -99,55 +104,34 @@ class TelemetrySampler:
             self._woken.wait(self._interval_seconds)
             self._woken.clear()
 
-    def _gpu_readings(self) -> dict[int, "_Reading[GpuSample]"]:
-        """Return one reading per card: none while the driver has not listed them, or when it cannot."""
-        if self._gpus is not None:
-            return self._gpus
-        patience_seconds = 0.0
-        if self._list is None:
-            self._list = Probe("gpus", self._gpu_source.gpus)
-            patience_seconds = self._timeout_seconds
-        outcome = self._list.outcome(patience_seconds)
-        if outcome.is_timed_out:
-            return {}
-        if outcome.error is not None:
-            reason = outcome.error.reason if isinstance(outcome.error, SourceError) else None
-            level = logging.INFO if reason == _NO_DRIVER else logging.WARNING
+    def _gpu_readings(self) -> dict[int, Reading[GpuSample]]:
+        """Return one reading per card: none while the driver has not listed them, or when it cannot.
+
+        Cards are listed anew now and then: a driver that was slow or restarted, and cards that are plugged
+        in, show up without a restart of ours.
+        """
+        is_first = self._list is None
+        if is_first or (self._gpus is not None and self._clock() - self._listed >= RELIST_SECONDS):
+            self._listed = self._clock()
+            self._list, self._gpus_before = Probe("gpus", self._gpu_source.gpus), self._gpus
+            self._gpus = None
+        if self._gpus is None and self._list is not None:
+            outcome = self._list.outcome(self._timeout_seconds if is_first else 0.0)
+            if outcome.is_timed_out:
+                return self._gpus_before or {}
+            self._gpus = self._listed_readings(outcome)
+        return self._gpus or {}
+
+    def _listed_readings(self, outcome: Outcome[tuple[GpuInfo, ...]]) -> dict[int, Reading[GpuSample]]:
+        before = self._gpus_before or {}
+        if outcome.error is None:
+            return {gpu.index: before.get(gpu.index) or self._gpu_reading(gpu) for gpu in outcome.value or ()}
+        reason = outcome.error.reason if isinstance(outcome.error, SourceError) else None
+        level = logging.INFO if reason == _NO_DRIVER else logging.WARNING
+        if repr(outcome.error) != self._logged_error:
+            self._logged_error = repr(outcome.error)
             _log.log(level, "telemetry: no GPUs listed: %r", outcome.error)
-        self._gpus = {gpu.index: self._gpu_reading(gpu) for gpu in outcome.value or ()}
-        return self._gpus
+        return before
 
-    def _gpu_reading(self, gpu: GpuInfo) -> "_Reading[GpuSample]":
-        return _Reading(f"gpu {gpu.index}", lambda: self._gpu_source.read(gpu.index))
-
-
-class _Reading(Generic[T]):
-    """One question, asked again and again; while it hangs, it is not asked a second time."""
-
-    def __init__(self, name: str, job: Callable[[], T]) -> None:
-        self._name = name
-        self._job = job
-        self._probe: Probe[T] | None = None
-        self._is_hung = False
-        self._logged: set[str] = set()
-
-    def ask(self) -> None:
-        self._is_hung = self._probe is not None and self._probe.outcome(0).is_timed_out
-        if not self._is_hung:
-            self._probe = Probe(self._name, self._job)
-
-    def answer(self, deadline: float) -> T | None:
-        """Return the answer to the last `ask`; one that hung then is not waited for again."""
-        if self._probe is None or self._is_hung:
-            return None
-        outcome = self._probe.outcome(deadline - time.monotonic())
-        if outcome.is_timed_out:
-            self._log_once("gives no answer in time")
-        elif outcome.error is not None:
-            self._log_once(f"failed: {outcome.error!r}")
-        return outcome.value
-
-    def _log_once(self, what: str) -> None:
-        if what not in self._logged:
-            self._logged.add(what)
-            _log.warning("telemetry: %s %s", self._name, what)
+    def _gpu_reading(self, gpu: GpuInfo) -> Reading[GpuSample]:
+        return Reading(f"gpu {gpu.index}", lambda: self._gpu_source.read(gpu.index))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.chat.store import ConversationStore
 from app.files import folder_finding
 from app.findings import Finding
-from app.hardware.ports import GpuSource, HostSource
+from app.hardware.ports import GpuSource, HostSource, SurroundingsSource
 from app.library.model_origins import program_folders
 from app.paths import chats_file, data_folder, engines_folder, logs_folder, models_folder, settings_file
 from app.ui.bridge import Bridge
@@ -68,6 +68,7 @@ class Ports:
     make_session: MakeSession = make_session
     log_lines: Callable[[], tuple[str, ...]] = tuple
     model_folders: Callable[[], tuple[Path, ...]] = program_folders
+    surroundings: SurroundingsSource | None = None
 
 
 class Program(QObject):
@@ -95,7 +96,8 @@ class Program(QObject):
         self._store_tasks = SerialTasks(self._bridge, "chat-store")
         self.preferences = Preferences(settings_file(), self._settings_tasks, self)
         self._looks = self._make_looks()
-        self.machine = MachineController(self._bridge, self._tasks, ports.gpu_source, ports.host_source)
+        sources = (ports.gpu_source, ports.host_source, ports.surroundings)
+        self.machine = MachineController(self._bridge, self._tasks, *sources)
         self.machine.look()
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
@@ -269,9 +271,9 @@ def come_forward(window: QWidget, activation_token: str | None = None) -> None:
 def system_ports() -> Ports:
     """Return the adapters of this system."""
     from app.hardware.host import PsutilHostSource
-    from app.hardware.nvml import NvmlSource
+    from app.hardware.this_machine import system_gpus, system_surroundings
 
-    return Ports(NvmlSource(), PsutilHostSource())
+    return Ports(system_gpus(), PsutilHostSource(), surroundings=system_surroundings())
 
 
 def _data_folder_finding() -> Finding | None:

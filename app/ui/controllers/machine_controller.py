@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.findings import FindingCode
 from app.hardware.detect import PROBE_TIMEOUT_SECONDS, Detection, detect
 from app.hardware.facts import HardwareFacts, Sample
-from app.hardware.ports import GpuSource, HostSource
+from app.hardware.ports import GpuSource, HostSource, SurroundingsSource
 from app.hardware.sampler import INTERVAL_SECONDS, TelemetrySampler
 from app.planner.facts import MemoryBudget
 from app.planner.report import budget_from
@@ -42,6 +42,7 @@ class MachineController(QObject):
         tasks: Tasks,
         gpu_source: GpuSource,
         host_source: HostSource,
+        surroundings: SurroundingsSource | None = None,
         *,
         first_look_seconds: float = FIRST_LOOK_SECONDS,
     ) -> None:
@@ -50,6 +51,7 @@ class MachineController(QObject):
         self._tasks = tasks
         self._gpu_source = gpu_source
         self._host_source = host_source
+        self._surroundings = surroundings
         self._first_look_seconds = first_look_seconds
         self._sampler = TelemetrySampler(gpu_source, host_source, bridge.post_sample)
         self._hardware: HardwareFacts | None = None
@@ -114,9 +116,8 @@ class MachineController(QObject):
         A driver that gave no answer the last time is waited for only shortly.
         """
         patience = FIRST_LOOK_SECONDS if self._has_hung_probe else PROBE_TIMEOUT_SECONDS
-        facts = detect(
-            self._gpu_source, self._host_source, probe_timeout_seconds=patience_seconds or patience
-        )
+        sources = (self._gpu_source, self._host_source, self._surroundings)
+        facts = detect(*sources, probe_timeout_seconds=patience_seconds or patience)
         self._has_hung_probe = _is_incomplete(facts)
         return budget_from(facts)
 
@@ -130,7 +131,7 @@ class MachineController(QObject):
         self._sampler.set_interval(seconds)
 
     def _first_look(self) -> tuple[Detection, HardwareFacts]:
-        detection = Detection(self._gpu_source, self._host_source)
+        detection = Detection(self._gpu_source, self._host_source, self._surroundings)
         return detection, detection.facts(self._first_look_seconds)
 
     def _on_first_look(self, seen: tuple[Detection, HardwareFacts]) -> None:

@@ -433,7 +433,7 @@ def test_memory_of_our_engines_is_counted_once_and_that_of_others_not_at_all(nvm
 
     nvml.answers["nvmlDeviceGetComputeRunningProcesses"] = [process(10, 700 * MIB), process(99, 5 * MIB)]
     nvml.answers["nvmlDeviceGetGraphicsRunningProcesses"] = [process(10, 700 * MIB), process(11, 20 * MIB)]
-    source = NvmlSource(nvml, is_engine=lambda pid: pid in (10, 11))
+    source = NvmlSource(nvml, process_ids=lambda: {10, 11})
     assert source.read(0).process_dedicated_bytes == 720 * MIB
     nvml.answers["nvmlDeviceGetComputeRunningProcesses"] = [process(10, None)]  # Windows' desktop driver
     assert source.read(0).process_dedicated_bytes is None
