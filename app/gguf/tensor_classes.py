@@ -5,6 +5,7 @@ common/common.h is `ffn_(up|down|gate|gate_up)_(ch|)exps`. The layout of 2023 ha
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from app.gguf.facts import TensorClass
@@ -18,14 +19,27 @@ _MIXER: Final = re.compile(r"attn_|ssm_|indexer|shortconv|time_mix|cross_attn|po
 _DENSE: Final = re.compile(r"ffn_|channel_mix|layer_output_norm|post_ffw")
 
 
+_REMEMBERED_NAMES: Final = 8192
+_LONGEST_REMEMBERED: Final = 128
+"""Every rule asks for the names again, and the models of a folder share theirs. Engines take 63 bytes."""
+
+
 def split_block(name: str) -> tuple[int | None, str]:
     """Return the block index of `blk.N.rest` and the rest; None for a tensor outside the blocks."""
-    found = _BLOCK.match(name)
-    return (int(found[1]), found[2]) if found else (None, name)
+    return _split_remembered(name) if len(name) <= _LONGEST_REMEMBERED else _split(name)
 
 
 def tensor_class(name: str) -> TensorClass:
     """Return what the tensor of this name is for."""
+    return _class_remembered(name) if len(name) <= _LONGEST_REMEMBERED else _class(name)
+
+
+def _split(name: str) -> tuple[int | None, str]:
+    found = _BLOCK.match(name)
+    return (int(found[1]), found[2]) if found else (None, name)
+
+
+def _class(name: str) -> TensorClass:
     block, rest = split_block(name)
     if block is None:
         return _class_outside(rest)
@@ -63,3 +77,7 @@ def _class_outside(name: str) -> TensorClass:
     if name.startswith(("token_embd", "per_layer_token_embd", "token_types", "position_embd")):
         return TensorClass.TOKEN_EMBEDDING
     return TensorClass.OUTPUT if name.startswith("output") else TensorClass.OTHER
+
+
+_split_remembered: Final = lru_cache(_REMEMBERED_NAMES)(_split)
+_class_remembered: Final = lru_cache(_REMEMBERED_NAMES)(_class)
