@@ -81,8 +81,8 @@ def _identity_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]
         "cli.inspect.size", size_bytes=facts.size_bytes, tensors=facts.tensor_count, files=len(facts.files)
     )
     yield "cli.inspect.label.size", size
-    if facts.quantization:
-        yield "cli.inspect.label.quantization", facts.quantization
+    if facts.quantization_name:
+        yield "cli.inspect.label.quantization", facts.quantization_name
 
 
 def _model_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]:

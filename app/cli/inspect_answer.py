@@ -66,6 +66,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "routed_expert_bytes": facts.routed_expert_bytes,
         "shared_expert_bytes": facts.shared_expert_bytes,
         "quantization": facts.quantization,
+        "file_type": facts.file_type,
         "context_length": facts.context_length,
         "embedding_length": facts.embedding_length,
         "vocabulary_size": facts.vocabulary_size,

@@ -45,7 +45,7 @@ def run_recursive(args: argparse.Namespace, context: CliContext) -> int:
 
 def _print_model(answer: Answer, context: CliContext) -> None:
     facts, texts = answer.inspected.facts, context.texts
-    about = [texts.text(f"word.{facts.kind.value}"), facts.architecture, facts.quantization]
+    about = [texts.text(f"word.{facts.kind.value}"), facts.architecture, facts.quantization_name]
     about.append(texts.text("cli.inspect.recursive.size", size_bytes=facts.size_bytes))
     if facts.is_moe:
         about.append(texts.text("cli.inspect.recursive.experts", experts=facts.expert_count))

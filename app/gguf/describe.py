@@ -7,6 +7,7 @@ from typing import Final
 
 from app.gguf.attention import attention_facts
 from app.gguf.facts import FileKind, LayerFacts, ModelFacts, TensorClass, TensorInfo
+from app.gguf.file_types import file_type_name
 from app.gguf.kind import file_kind
 from app.gguf.layers import sum_tensors
 from app.gguf.metadata import Metadata
@@ -48,6 +49,7 @@ def describe(headers: Sequence[GgufHeader], files: Sequence[Path]) -> ModelFacts
         expert_shared_count=_shared_experts(metadata, sums.layers),
         has_old_expert_layout=sums.has_old_expert_layout,
         quantization=sums.quantization,
+        file_type=file_type_name(metadata.number("general.file_type")),
         context_length=metadata.integer("context_length") or None,
         embedding_length=metadata.integer("embedding_length"),
         vocabulary_size=_vocabulary_size(metadata, tensors),

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from app.gguf.file_types import is_borne_out
+
 
 class FileKind(StrEnum):
     """What a file holds, from its content and never from its name."""
@@ -142,6 +144,7 @@ class ModelFacts:
         expert_count_key: What `<arch>.expert_count` says.
         expert_shared_count: Experts per layer that every token uses, from the key, else from the tensors.
         quantization: The type that holds most bytes of routed experts, or of all weights if dense.
+        file_type: What `general.file_type` says of the file as a whole, e.g. `Q4_K_M`.
         embedding_length: Width of the residual stream.
         vocabulary_size: Tokens.
         parameter_count: Elements of all weights.
@@ -168,6 +171,7 @@ class ModelFacts:
     expert_shared_count: int | None = None
     has_old_expert_layout: bool = False
     quantization: str | None = None
+    file_type: str | None = None
     context_length: int | None = None
     embedding_length: int | None = None
     vocabulary_size: int | None = None
@@ -183,6 +187,13 @@ class ModelFacts:
     def is_moe(self) -> bool:
         """True when the file has routed experts."""
         return self.expert_count > 0
+
+    @property
+    def quantization_name(self) -> str | None:
+        """The quantization as people call it: what the file says, unless its tensors say otherwise."""
+        types = {tensor.type_name for tensor in self.tensors}
+        is_true = self.file_type is not None and is_borne_out(self.file_type, types)
+        return self.file_type if is_true else self.quantization
 
     @property
     def has_chat_template(self) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 from app.findings import FindingCode, Severity
 from app.gguf.anatomy import anatomy_of
+from app.gguf.display_name import file_title
 from app.gguf.facts import FileKind
 from app.gguf.inspect_file import InspectedFile
-from app.gguf.shards import part_name
 from app.library.model_origins import ModelOrigin, origin_of
 
 _GRAVEST_FIRST = tuple(Severity)
@@ -25,6 +25,7 @@ class ModelSummary:
         title: What to call it: the name it has in its own program, else its file name without ending.
         name: `general.name`.
         origin: Whose folder it lies in.
+        quantization: As people call it (`ModelFacts.quantization_name`).
         size_bytes: All parts, as they lie on disk.
         expert_layer_count: Blocks with routed experts; 0 for a dense model.
         routed_expert_bytes: Of all of them.
@@ -79,12 +80,12 @@ class ModelSummary:
         return cls(
             path=facts.path,
             files=facts.files,
-            title=_title_of(facts.path),
+            title=file_title(facts.path),
             name=facts.name,
             origin=origin_of(facts.path),
             kind=facts.kind,
             architecture=facts.architecture,
-            quantization=facts.quantization,
+            quantization=facts.quantization_name,
             size_bytes=facts.size_bytes,
             parameter_count=facts.parameter_count,
             active_parameter_count=anatomy.active_parameter_count,
@@ -129,8 +130,3 @@ class ModelSummary:
             "codes": tuple(FindingCode(code) for code in data["codes"]),
         }
         return cls(**{**data, **read})
-
-
-def _title_of(path: Path) -> str:
-    part = part_name(path.name)
-    return part.stem if part else path.name.removesuffix(path.suffix) if path.suffix else path.name

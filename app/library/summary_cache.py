@@ -19,7 +19,7 @@ from app import __version__
 from app.library.model_files import FileGroup
 from app.library.model_summary import ModelSummary
 
-SUMMARY_VERSION: Final = 2
+SUMMARY_VERSION: Final = 3
 """Of the rows; with the version of the program, whose rules judged them."""
 
 ROWS_MAX: Final = 5000

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.findings import FindingCode
+from app.gguf.display_name import file_title
 from app.gguf.facts import FileKind
 from app.hardware.facts import GpuInfo
 from app.paths import settings_file
@@ -116,17 +117,25 @@ def words_of(part: QWidget) -> str:
 
 
 def test_what_is_found_is_judged_by_the_planner(driver: WindowDriver, page: ModelsPage) -> None:
-    models = {model.name: model for model in wiring_of(driver).library.models}
-    assert set(models) == {"GLM-4.5-Air", "dense", "half", "mmproj", "page", "theirs", "tiny"}
-    assert models["GLM-4.5-Air"].part_count == 2
-    assert models["mmproj"].kind is FileKind.PROJECTOR
-    assert not models["mmproj"].has_errors
+    models = {file_title(model.path): model for model in wiring_of(driver).library.models}
+    assert {title: model.name for title, model in models.items()} == {
+        "GLM-4.5-Air-Q4_K_M": "GLM-4.5-Air",
+        "dense-F16": "case",
+        "half": "tiny-llama",
+        "mmproj-F16": "mmproj",
+        "page": "page",
+        "theirs": "case",
+        "tiny-Q8_0": "tiny-llama",
+    }
+    assert models["GLM-4.5-Air-Q4_K_M"].part_count == 2
+    assert models["mmproj-F16"].kind is FileKind.PROJECTOR
+    assert not models["mmproj-F16"].has_errors
     assert models["half"].has_errors and models["page"].has_errors
     assert models["theirs"].program == "lm-studio"
     fits = wiring_of(driver).library._fits
-    driver.wait_for(lambda: models["dense"].path in fits and models["GLM-4.5-Air"].path in fits)
-    assert fits[models["dense"].path] is Fit.FITS
-    assert fits[models["GLM-4.5-Air"].path] is Fit.SSD
+    driver.wait_for(lambda: models["dense-F16"].path in fits and models["GLM-4.5-Air-Q4_K_M"].path in fits)
+    assert fits[models["dense-F16"].path] is Fit.FITS
+    assert fits[models["GLM-4.5-Air-Q4_K_M"].path] is Fit.SSD
 
 
 def test_a_moe_model_is_shown_layer_by_layer_without_loading_it(
@@ -287,7 +296,9 @@ def test_what_is_dropped_on_the_page_is_shown_there(
 
 def test_the_palette_offers_the_same_models(driver: WindowDriver, page: ModelsPage) -> None:
     palette = driver.program.window.palette_popup
-    driver.wait_for(lambda: {model.name for model in palette._models} >= {"dense", "GLM-4.5-Air", "theirs"})
+    driver.wait_for(
+        lambda: {model.name for model in palette._models} >= {"case", "GLM-4.5-Air", "tiny-llama"}
+    )
     assert "mmproj" not in {model.name for model in palette._models}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from app.findings import FindingCode
+from app.gguf.display_name import display_name
 from app.gguf.inspect_file import InspectedFile
 from app.library.model_origins import ModelOrigin, program_folders
 from app.library.repair_memory import inspect_remembered
@@ -13,7 +14,7 @@ from app.library.scan import ModelSummary, scan_folders
 from app.library.summary_cache import SummaryCache
 from app.planner.facts import MemoryBudget, Wishes
 from app.planner.report import report_of
-from app.ui.views.library_facts import Fit, LibraryModel, fit_of, short_name
+from app.ui.views.library_facts import Fit, LibraryModel, fit_of
 
 _NOBODYS: Final = frozenset({ModelOrigin.MOXIE, ModelOrigin.OTHER})
 
@@ -100,9 +101,8 @@ class Fits:
 
 def library_model(summary: ModelSummary) -> LibraryModel:
     """Return the row of a model that was found."""
-    is_ollama = summary.origin is ModelOrigin.OLLAMA  # its tags are no quantization
-    name = summary.title if is_ollama else short_name(summary.title)
-    words = (name, summary.name, summary.path.name, summary.quantization, summary.architecture)
+    name = display_name(summary.name, summary.title)
+    words = (name, summary.title, summary.name, summary.path.name, summary.quantization, summary.architecture)
     kind_words = ("moe" if summary.is_moe else None, summary.kind.value, summary.origin.value)
     return LibraryModel(
         path=summary.path,

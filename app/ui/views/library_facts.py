@@ -1,6 +1,5 @@
 """The models Moxie knows of, as facts for the list: what each is, and whether this PC can run it. No Qt."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,11 +15,6 @@ OWN: Final = "own"
 OTHERS: Final = "others"
 GROUPS: Final = (OWN, OTHERS)
 """The ends of their text keys, in the order shown."""
-
-
-_QUANTIZATION: Final = re.compile(
-    r"[-._ ](UD[-_])?(I?Q\d\w*|TQ\d\w*|MXFP4\w*|NVFP4|BF16|F(P)?(16|32))$", re.IGNORECASE
-)
 
 
 class Fit(StrEnum):
@@ -74,11 +68,6 @@ class GroupRow:
 
 
 LibraryRow = LibraryModel | GroupRow
-
-
-def short_name(title: str) -> str:
-    """Return a file's title without the quantization at its end, which stands below it."""
-    return _QUANTIZATION.sub("", title) or title
 
 
 def library_rows(models: Sequence[LibraryModel], words: str) -> tuple[LibraryRow, ...]:

@@ -4,11 +4,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
+from app.gguf.display_name import display_name, file_title
 from app.gguf.facts import FileKind
-from app.gguf.shards import part_name
 from app.ui.model_page_view import ModelPageView
 from app.ui.theme.look import LookSource
-from app.ui.views.library_facts import short_name
 from app.ui.views.models_words import fact_words
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
@@ -68,6 +67,7 @@ class ModelHead(QWidget):
         look, view = self._looks.look, self._view
         self._name.setText(_title(view))
         self._name.setAccessibleName(self._name.text())
+        self._name.set_hint("" if view.path is None else view.path.name)
         facts = view.facts
         self._kind.setVisible(facts is not None)
         self._loaded.setVisible(view.is_loaded)
@@ -95,6 +95,5 @@ def _title(view: ModelPageView) -> str:
     facts = view.facts
     if facts is None or not facts.tensor_count:
         return view.path.name
-    part = part_name(view.path.name)
-    name = short_name(part.stem if part else view.path.stem)
-    return name if facts.quantization is None else f"{name}  {facts.quantization}"
+    name, quantization = display_name(facts.name, file_title(facts.path)), facts.quantization_name
+    return name if quantization is None else f"{name}  {quantization}"

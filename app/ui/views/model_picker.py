@@ -26,7 +26,7 @@ TEXT_RIGHT: Final = 34
 
 def facts_line(look: Look, facts: ModelFacts) -> str:
     """Return what is known of quantization, size, layers and experts, in one line."""
-    known = [facts.quantization] if facts.quantization else []
+    known = [facts.quantization_name] if facts.quantization_name else []
     if facts.size_bytes:
         known.append(look.text("ui.model_bar.size", size=facts.size_bytes))
     layers = facts.trunk_layers or facts.block_count
@@ -122,6 +122,8 @@ class ModelPicker(QAbstractButton):
         says = look.text("ui.model_bar.pick")
         self.setAccessibleName(says)
         self.setAccessibleDescription(f"{self._name}. {self._detail}")
-        self.setToolTip(f"{says}  {SHORTCUT}\n{self._name}\n{self._detail}")
+        path = view.facts.path if view.facts is not None else view.path
+        lines = (f"{says}  {SHORTCUT}", self._name, path.name if path is not None else "", self._detail)
+        self.setToolTip("\n".join(filter(None, lines)))
         self.updateGeometry()
         self.update()

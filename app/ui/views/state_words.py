@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from app.findings import FindingCode
+from app.gguf.display_name import display_name, file_title
 from app.planner.facts import SpeedRange
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import Look
@@ -43,11 +43,10 @@ def state_words(look: Look, view: ModelView) -> StateWords:
 
 
 def model_name(view: ModelView) -> str | None:
-    """Return the name to show: the model's own, else the file's; None without a model."""
-    if view.facts is not None and view.facts.name:
-        return view.facts.name
-    path = view.facts.path if view.facts is not None else view.path
-    return Path(path).stem if path is not None else None
+    """Return the name to show, which is the same everywhere; None without a model."""
+    if view.facts is not None:
+        return display_name(view.facts.name, file_title(view.facts.path))
+    return file_title(view.path) if view.path is not None else None
 
 
 def speed_range_words(look: Look, speed: SpeedRange) -> str:

@@ -139,7 +139,12 @@ class ElidedLabel(TextLabel):
     ) -> None:
         super().__init__(style, ink)
         self._mode = mode
+        self._hint = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+
+    def set_hint(self, text: str) -> None:
+        """Have the tool tip say more than the text."""
+        self._hint = text
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.fontMetrics().horizontalAdvance("…") * 2, super().minimumSizeHint().height())
@@ -154,7 +159,8 @@ class ElidedLabel(TextLabel):
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip:
             is_cut = self._shown(self.contentsRect()) != self.text()
-            self.setToolTip(self.text() if is_cut else "")
+            lines = (self.text() if is_cut else "", self._hint)
+            self.setToolTip("\n".join(filter(None, lines)))
         return super().event(event)
 
     def _shown(self, box: QRect) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.gguf.anatomy import TypeShare
+from app.gguf.display_name import display_name, file_title
 from app.gguf.facts import TensorClass
 from app.gguf.metadata_rows import MetadataRow
 from app.texts import NO_VALUE, format_bytes
@@ -48,15 +49,18 @@ def comparison_of(left: ModelDetailsFacts, right: ModelDetailsFacts) -> Comparis
     rows += _class_rows(left, right)
     rows += _template_rows(left, right)
     rows += _metadata_rows(left.metadata, right.metadata)
-    return Comparison(_name(left), _name(right), tuple(rows))
+    return Comparison(*_names(left, right), tuple(rows))
 
 
 def _row(name: Cell, cells: Sequence[Cell], *, differs: bool) -> ComparisonRow:
     return ComparisonRow(name, cells[0], cells[1], differs)
 
 
-def _name(details: ModelDetailsFacts) -> str:
-    return details.facts.path.stem
+def _names(left: ModelDetailsFacts, right: ModelDetailsFacts) -> tuple[str, str]:
+    """Return what to call the two; by their files where both have one name."""
+    titles = [file_title(details.facts.path) for details in (left, right)]
+    names = [display_name(d.facts.name, title) for d, title in zip((left, right), titles, strict=True)]
+    return (names[0], names[1]) if names[0] != names[1] else (titles[0], titles[1])
 
 
 def _facts_of(
