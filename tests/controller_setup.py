@@ -145,7 +145,7 @@ class ChatDesk(Desk):
         self.chat.items_reset.connect(self._on_reset)
         self.chat.item_added.connect(self._on_item)
         self.chat.item_finished.connect(self._on_item)
-        self.chat.item_removed.connect(self.items.pop)
+        self.chat.item_removed.connect(lambda message_id: self.items.pop(message_id))
         self.chat.text_streamed.connect(self._on_text)
         self.chat.hint_given.connect(self.hints.append)
         self.chat.text_returned.connect(self.returned.append)

@@ -48,6 +48,7 @@ class Conversation:
 
     Attributes:
         title: None until someone gives one.
+        end_id: Last message of the version shown; None, or one that is gone, for the newest message.
     """
 
     id: int
@@ -55,12 +56,14 @@ class Conversation:
     created_at: float
     updated_at: float
     messages: tuple[Message, ...] = ()
+    end_id: int | None = None
 
     def line(self) -> tuple[Message, ...]:
-        """Return the messages from the first to the newest, along the parents."""
+        """Return the messages from the first to the last of the version shown, along the parents."""
         by_id = {message.id: message for message in self.messages}
         line: list[Message] = []
-        message = self.messages[-1] if self.messages else None
+        newest = self.messages[-1] if self.messages else None
+        message = newest if self.end_id is None else by_id.get(self.end_id, newest)
         while message is not None:
             line.append(message)
             parent_id = message.parent_id

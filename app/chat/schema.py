@@ -30,6 +30,7 @@ MIGRATIONS: Final = (
     CREATE INDEX messages_by_parent ON messages(parent_id);
     CREATE INDEX conversations_by_time ON conversations(updated_at);
     """,
+    "ALTER TABLE conversations ADD COLUMN end_id INTEGER",
 )
 """Step N leads from `user_version` N to N + 1. Kept for ever: add steps, never change one."""
 

@@ -17,7 +17,7 @@ DELETED_KEPT_SECONDS: Final = 30 * 24 * 3600
 _TITLE_LENGTH: Final = 80
 
 _CONVERSATION: Final = (
-    "SELECT id, title, created_at, updated_at FROM conversations WHERE id = ? AND deleted_at IS NULL"
+    "SELECT id, title, created_at, updated_at, end_id FROM conversations WHERE id = ? AND deleted_at IS NULL"
 )
 _MESSAGES: Final = (
     "SELECT id, parent_id, role, content, reasoning, state, finish_reason, timings, created_at, updated_at"
@@ -48,6 +48,7 @@ _DELETE_IF_EMPTY: Final = """
     UPDATE conversations SET deleted_at = ? WHERE id = ? AND title IS NULL AND deleted_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = conversations.id)
 """
+_TOUCH_NEW: Final = "UPDATE conversations SET updated_at = ?, end_id = NULL WHERE id = ?"
 _TOUCH_BY_MESSAGE: Final = """
     UPDATE conversations SET updated_at = ?
     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)
@@ -93,8 +94,9 @@ class ConversationStore:
     def read(self, conversation_id: int) -> Conversation | None:
         """Return a conversation; None when there is none of this id, or it is deleted."""
         messages = tuple(_message(row) for row in self._database.rows(_MESSAGES, conversation_id))
-        for found_id, title, created_at, updated_at in self._database.rows(_CONVERSATION, conversation_id):
-            return Conversation(found_id, title, created_at, updated_at, messages)
+        for found_id, title, created, updated, end_id in self._database.rows(_CONVERSATION, conversation_id):
+            end_id = end_id if isinstance(end_id, int) else None
+            return Conversation(found_id, title, created, updated, messages, end_id)
         return None
 
     def append(
@@ -107,7 +109,7 @@ class ConversationStore:
         is_first: bool = False,
         state: MessageState = MessageState.COMPLETE,
     ) -> Message:
-        """Add a message.
+        """Add a message; the version it belongs to is the one shown from now on.
 
         Args:
             parent_id: The message it follows; None means the newest one.
@@ -121,7 +123,7 @@ class ConversationStore:
                 parent_id = connection.execute(newest, (conversation_id,)).fetchone()[0]
             values = (conversation_id, parent_id, role, text, state.value, now, now)
             message_id = int(connection.execute(_INSERT_MESSAGE, values).lastrowid or 0)
-            connection.execute("UPDATE conversations SET updated_at = ? WHERE id = ?", (now, conversation_id))
+            connection.execute(_TOUCH_NEW, (now, conversation_id))
         return Message(message_id, parent_id, role, text, state=state, created_at=now, updated_at=now)
 
     def update(self, message: Message) -> None:
@@ -166,6 +168,13 @@ class ConversationStore:
             for follower in followers:
                 connection.execute("UPDATE messages SET parent_id = ? WHERE id = ?", (message.id, follower))
         self.update(message)
+
+    def set_end(self, conversation_id: int, message_id: int | None) -> None:
+        """Show the version that ends with this message; None shows the one with the newest."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE conversations SET end_id = ? WHERE id = ?", (message_id, conversation_id)
+            )
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation a title."""

@@ -69,6 +69,12 @@ class ConversationWriter:
         store.restore_message(self._conversation_id, stored, followers)
         return self._conversation_id
 
+    def set_end(self, message_id: int | None) -> None:
+        """Keep which version is shown: the one that ends with this message, or the newest."""
+        if self._conversation_id is not None:
+            stored_id = None if message_id is None else self._ids.get(message_id)
+            self._store().set_end(self._conversation_id, stored_id)
+
     def _bring_back(self, store: ConversationStore, conversation_id: int) -> None:
         if self._is_gone:
             store.restore(conversation_id)

@@ -62,6 +62,8 @@ class ChatWiring(QObject):
         view.edit_requested.connect(chat.edit)
         view.delete_requested.connect(chat.delete_message)
         view.continue_requested.connect(chat.continue_answer)
+        view.version_requested.connect(chat.show_version)
+        chat.version_shown.connect(view.message_list.come_back_to)
         view.stop_requested.connect(chat.stop)
         view.reload_requested.connect(self._model.reload)
         view.step_requested.connect(self._on_step_requested)

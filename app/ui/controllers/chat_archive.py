@@ -81,6 +81,10 @@ class ChatArchive(QObject):
         """Undo `delete_message`."""
         self._run(partial(chat.writer.restore, message), partial(self._on_put, chat))
 
+    def put_end(self, chat: LiveChat) -> None:
+        """Keep which version of a chat is shown."""
+        self._run(partial(chat.writer.set_end, chat.end_id), self._on_saved)
+
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation a title; the list is told."""
         self._run(lambda: self._store().rename(conversation_id, title), self._on_saved)

@@ -160,6 +160,19 @@ class ChatController(ChatSignals):
             if self._answering is not None:
                 self._offer_former(self._answering.message_id, hidden, len(hidden) > 1)
 
+    def show_version(self, message_id: int, step: int) -> None:
+        """Show the version before a message (-1) or the next (1), with what followed it."""
+        chat = self._current
+        if self._answering_in(chat) or self.queued_text is not None:
+            self.hint_given.emit("ui.chat.version_busy")
+            return
+        shown = chat.show_version(message_id, step) if chat.message(message_id) is not None else None
+        if shown is not None:
+            self._archive.put_end(chat)
+            self.items_reset.emit(self._items())
+            self.version_shown.emit(shown)
+            self.context_used.emit(chat.context_tokens)
+
     def edit(self, message_id: int, text: str) -> None:
         """Ask differently: another version of the question, and its answer. It can be undone."""
         message = self._current.message(message_id)
@@ -190,6 +203,7 @@ class ChatController(ChatSignals):
         self._waiting.forget(message_id)
         removed = chat.remove(message_id)
         self._archive.delete_message(chat, message_id)
+        self._archive.put_end(chat)
         is_one_less = [m.id for m in chat.line()] == [known for known in before if known != message_id]
         if is_one_less and not chat.is_empty:
             self.item_removed.emit(message_id)
@@ -326,21 +340,23 @@ class ChatController(ChatSignals):
             chat = self._current
             self._undoable.add(chat)
             key = "ui.chat.later_hidden" if are_later else "ui.chat.version_hidden"
-            self.undo_offered.emit(key, lambda: self._show_former(chat, new_id))
+            self.undo_offered.emit(key, lambda: self._show_former(chat, new_id, hidden[-1].id))
 
-    def _show_former(self, chat: LiveChat, new_id: int) -> None:
+    def _show_former(self, chat: LiveChat, new_id: int, former_end: int) -> None:
         """Take out a new version and what followed it; what the person wrote there goes into the box."""
         branch = chat.branch(new_id)
         for message in branch:
             self._waiting.forget(message.id)
         answering = self._answering
         if answering is not None and any(message.id == answering.message_id for message in branch):
-            self._when_answered = lambda: self._show_former(chat, new_id)
+            self._when_answered = lambda: self._show_former(chat, new_id, former_end)
             self._model.stop()
             return
         for message in reversed(branch):
             chat.remove(message.id)
             self._archive.delete_message(chat, message.id)
+        chat.end_at(former_end)
+        self._archive.put_end(chat)
         self._show(chat)
         written = [message.content for message in branch if message.role == "user"]
         if written:
@@ -349,6 +365,7 @@ class ChatController(ChatSignals):
     def _undo_delete(self, chat: LiveChat, removed: RemovedMessage) -> None:
         message = chat.restore(removed)
         self._archive.restore_message(chat, message)
+        self._archive.put_end(chat)
         if chat is self._current:
             self.items_reset.emit(self._items())
 

@@ -10,6 +10,7 @@ class ChatSignals(QObject):
         conversations_changed: all of them, a tuple of `ConversationSummary`.
         conversation_opened: the store's id of the one shown now, or None for a new one.
         items_reset: what is shown now, a tuple of `MessageItem`.
+        version_shown: id of the message whose version is shown now, after `items_reset`.
         item_added, item_finished: a `MessageItem`.
         answer_failed: id and `Finding` of an answer that broke off, shown or not.
         item_removed: id of a message that is gone.
@@ -26,6 +27,7 @@ class ChatSignals(QObject):
     conversations_changed = Signal(object)
     conversation_opened = Signal(object)
     items_reset = Signal(object)
+    version_shown = Signal(int)
     item_added = Signal(object)
     item_finished = Signal(object)
     item_removed = Signal(int)

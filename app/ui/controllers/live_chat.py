@@ -1,7 +1,8 @@
 """A conversation in the window's memory: what is shown, and what the engine is told. No Qt."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,12 +17,17 @@ FIRST_NEW_ID: Final = 1_000_000_000
 """Ids of messages made in this window, above any the store gives; Qt's `int` ends at twice that."""
 
 
+_Place = tuple[int | None, str]
+"""The message before and the role: two messages of one place are two versions."""
+
+
 @dataclass(frozen=True, slots=True)
 class RemovedMessage:
-    """A message that was taken out, and those that had followed it."""
+    """A message that was taken out, those that had followed it, and which version was shown."""
 
     message: Message
     followers: tuple[int, ...]
+    end_id: int | None = None
 
 
 class LiveChat:
@@ -47,6 +53,7 @@ class LiveChat:
         self.stored_id = conversation.id if conversation is not None else None
         self._clock = clock
         self._messages = {message.id: message for message in conversation.messages} if conversation else {}
+        self._end_id = conversation.end_id if conversation is not None else None
         self._new_ids = new_ids
         self._figures: dict[int, TurnFigures] = {}
         self._failures: dict[int, Finding] = {}
@@ -62,19 +69,50 @@ class LiveChat:
         return self._messages.get(message_id)
 
     def line(self, end_id: int | None = None) -> tuple[Message, ...]:
-        """Return the messages from the first to `end_id`, or to the newest."""
+        """Return the messages from the first to `end_id`, or to the last of the version shown."""
         messages = sorted(self._messages.values(), key=lambda message: message.id)
-        if end_id is not None:
-            messages = [message for message in messages if message.id <= end_id]
+        if end_id is None:
+            return Conversation(0, None, 0.0, 0.0, tuple(messages), self._end_id).line()
+        messages = [message for message in messages if message.id <= end_id]
         return Conversation(0, None, 0.0, 0.0, tuple(messages)).line()
 
     def items(self) -> tuple[MessageItem, ...]:
         """Return what the chat view shows."""
-        return tuple(self._item(message) for message in self.line() if message.role != "system")
+        versions = versions_of(self._messages.values())
+        return tuple(self._item(message, versions) for message in self.line() if message.role != "system")
 
     def item(self, message_id: int) -> MessageItem:
         """Return one message as it is shown."""
-        return self._item(self._messages[message_id])
+        return self._item(self._messages[message_id], versions_of(self._messages.values()))
+
+    @property
+    def end_id(self) -> int | None:
+        """Last message of the version shown; None while that is the newest."""
+        return self._end_id
+
+    def show_version(self, message_id: int, step: int) -> int | None:
+        """Show the version `step` before or after that of a message, with all that followed it last.
+
+        Returns:
+            The message that stands in its place now; None when there is no such version.
+        """
+        versions = versions_of(self._messages.values())[_place_of(self._messages[message_id])]
+        index = versions.index(message_id) + step
+        if not 0 <= index < len(versions):
+            return None
+        self._end_at_branch(versions[index])
+        return versions[index]
+
+    def end_at(self, message_id: int) -> None:
+        """Show the version a message belongs to, with all that followed it last; unknown: the newest."""
+        self._end_id = None
+        if message_id in self._messages:
+            self._end_at_branch(message_id)
+
+    def _end_at_branch(self, message_id: int) -> None:
+        self._end_id = self.branch(message_id)[-1].id
+        if self._end_id == max(self._messages):
+            self._end_id = None
 
     @property
     def context_tokens(self) -> int | None:
@@ -110,6 +148,7 @@ class LiveChat:
             updated_at=now,
         )
         self._messages[message.id] = message
+        self._end_id = None
         return message
 
     def put(self, message: Message) -> Message:
@@ -134,7 +173,10 @@ class LiveChat:
         followers = tuple(m.id for m in self._messages.values() if m.parent_id == message_id)
         for follower in followers:
             self._messages[follower] = replace(self._messages[follower], parent_id=message.parent_id)
-        return RemovedMessage(message, followers)
+        removed = RemovedMessage(message, followers, self._end_id)
+        if message_id == self._end_id and message.parent_id in self._messages:
+            self._end_at_branch(message.parent_id)
+        return removed
 
     def restore(self, removed: RemovedMessage) -> Message:
         """Undo `remove` and return the message in its place."""
@@ -146,6 +188,7 @@ class LiveChat:
         for follower in removed.followers:
             if follower in self._messages:
                 self._messages[follower] = replace(self._messages[follower], parent_id=message.id)
+        self._end_id = removed.end_id
         return message
 
     def branch(self, message_id: int) -> tuple[Message, ...]:
@@ -156,11 +199,24 @@ class LiveChat:
                 found[known_id] = message
         return tuple(found.values())
 
-    def _item(self, message: Message) -> MessageItem:
-        item = item_of(message)
+    def _item(self, message: Message, versions: Mapping[_Place, list[int]]) -> MessageItem:
+        same = versions[_place_of(message)]
+        item = replace(item_of(message), version=same.index(message.id) + 1, version_count=len(same))
         if message.id not in self._figures:
             return item
         return replace(item, figures=self._figures[message.id], failure=self._failures.get(message.id))
+
+
+def versions_of(messages: Iterable[Message]) -> Mapping[_Place, list[int]]:
+    """Return the ids of the messages that stand in one place, the oldest first."""
+    versions = defaultdict[_Place, list[int]](list)
+    for message in sorted(messages, key=lambda message: message.id):
+        versions[_place_of(message)].append(message.id)
+    return versions
+
+
+def _place_of(message: Message) -> _Place:
+    return (message.parent_id, message.role)
 
 
 def context_tokens_of(timings: Timings) -> int | None:

@@ -18,6 +18,7 @@ class MessageItem:
         figures: None for messages of the person, and for answers of which nothing is known.
         failure: Why `state` is `FAILED`; None for an answer that failed in an earlier run of the program.
         reasoning_seconds: How long the model thought; None when nobody measured it.
+        version: Which of the versions in this place it is, from 1; `version_count` says how many there are.
     """
 
     id: int
@@ -30,6 +31,8 @@ class MessageItem:
     is_streaming: bool = False
     failure: Finding | None = None
     reasoning_seconds: float | None = None
+    version: int = 1
+    version_count: int = 1
 
     @property
     def is_user(self) -> bool:

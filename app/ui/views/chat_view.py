@@ -29,6 +29,7 @@ class ChatView(QWidget):
         regenerate_requested: id of the answer.
         edit_requested: id of the person's message, new text.
         delete_requested: id.
+        version_requested: id, -1 for the version before it, 1 for the next.
         continue_requested: id of the answer.
         stop_requested: the streaming answer is to end.
         reload_requested: the model is to be loaded again after a failure.
@@ -43,6 +44,7 @@ class ChatView(QWidget):
     regenerate_requested = Signal(int)
     edit_requested = Signal(int, str)
     delete_requested = Signal(int)
+    version_requested = Signal(int, int)
     continue_requested = Signal(int)
     stop_requested = Signal()
     reload_requested = Signal()
@@ -180,6 +182,7 @@ class ChatView(QWidget):
         self._owner.copied.connect(self.copy_done)
         self._list.asked.connect(self._on_asked)
         self._list.edit_accepted.connect(self.edit_requested)
+        self._list.version_requested.connect(self.version_requested)
         self._list.widget_made.connect(self._forget_pending)
         self._list.follows_changed.connect(self._show_jump)
         self._jump.clicked.connect(self._on_jump)

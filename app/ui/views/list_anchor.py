@@ -13,6 +13,14 @@ class Anchor(NamedTuple):
     offset: int
 
 
+class VersionAsked(NamedTuple):
+    """Where another version of a message was asked for, as in `Anchor`, and how."""
+
+    offset: int
+    step: int
+    has_keyboard: bool
+
+
 def find_anchor(model: ChatModel, rows: RowWindow, top: int, height: int, seen: set[int]) -> Anchor | None:
     """Return the first row in sight that was seen before and is drawn to its end; None without rows.
 

@@ -10,6 +10,7 @@ from app.chat.conversation import MessageState
 from app.ui.markdown.part import Part
 from app.ui.theme.look import Look, LookSource
 from app.ui.views.chat_items import MessageItem
+from app.ui.views.version_switch import VersionSwitch
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.labels import ElidedLabel
 
@@ -27,19 +28,25 @@ _ACTIONS: Final = {
 
 
 class MessageFoot(Part):
-    """Figures left, actions right. Actions of older messages appear under the mouse and under the keyboard.
+    """Figures left, actions right, and beside them which version of the message it is.
+
+    Actions of older messages appear under the mouse and under the keyboard; versions always do.
 
     Signals:
         action_requested: `stop`, `copy`, `edit`, `continue`, `regenerate` or `delete`.
+        version_requested: -1 for the version before, 1 for the next.
     """
 
     action_requested = Signal(str)
+    version_requested = Signal(int)
 
     def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._looks = looks
         self._figures = ElidedLabel("caption", "faint")
         self._figures.setParent(self)
+        self._is_user = False
+        self._versions: VersionSwitch | None = None
         self._actions = QWidget(self)
         self._effect = QGraphicsOpacityEffect(self._actions)
         self._effect.setOpacity(0.0)
@@ -57,6 +64,17 @@ class MessageFoot(Part):
             elif name in self._buttons:
                 self._buttons[name].hide()
         self._figures.setText(figures_line(item, self._looks.look))
+        self._is_user = item.is_user
+        if item.version_count > 1 or self._versions is not None:
+            self.versions.show_version(item.version, item.version_count)
+
+    @property
+    def versions(self) -> VersionSwitch:
+        """The way to the other versions, made when there is one."""
+        if self._versions is None:
+            self._versions = VersionSwitch(self._looks, self)
+            self._versions.step_requested.connect(self.version_requested)
+        return self._versions
 
     def prepare(self, name: str) -> None:
         """Make the button of an action that will be offered."""
@@ -76,7 +94,7 @@ class MessageFoot(Part):
     def actions_width(self) -> int:
         """Room the buttons need."""
         shown = [button for button in self._buttons.values() if not button.isHidden()]
-        return sum(button.sizeHint().width() + _GAP for button in shown)
+        return sum(button.sizeHint().width() + _GAP for button in shown) + self._fit_versions()
 
     def fit(self, width: int) -> int:
         height = round(_LINE * self._looks.look.zoom)
@@ -90,7 +108,11 @@ class MessageFoot(Part):
             x += button.width() + _GAP
         left = max(0, width - x + _GAP)
         self._actions.setGeometry(left, 0, x, height)
-        self._figures.setGeometry(0, 0, max(0, left - 8), height)
+        versions_width = self._fit_versions()
+        figures_left = 0 if self._is_user else versions_width
+        if self._versions is not None:
+            self._versions.move(max(0, left - versions_width) if self._is_user else 0, 0)
+        self._figures.setGeometry(figures_left, 0, max(0, left - 8 - figures_left), height)
         self.resize(width, height)
         return height
 
@@ -116,6 +138,12 @@ class MessageFoot(Part):
             button.installEventFilter(self)
             self._buttons[name] = button
         return button
+
+    def _fit_versions(self) -> int:
+        """Return the room of the way to the other versions, with a gap; none where there are none."""
+        if self._versions is None or self._versions.isHidden():
+            return 0
+        return self._versions.fit(round(_LINE * self._looks.look.zoom)) + 2 * _GAP
 
     def _show_or_hide(self) -> None:
         self._effect.setEnabled(not self.are_actions_visible)

@@ -15,7 +15,7 @@ from app.ui.theme.tokens import LAYOUT
 from app.ui.views.chat_items import MessageItem
 from app.ui.views.chat_model import ChatModel
 from app.ui.views.focus_order import focus_next
-from app.ui.views.list_anchor import Anchor, find_anchor
+from app.ui.views.list_anchor import Anchor, VersionAsked, find_anchor
 from app.ui.views.message_widget import MessageWidget
 from app.ui.views.row_window import RowWindow
 from app.ui.views.spare_rows import SpareRows
@@ -35,12 +35,14 @@ class MessageList(QAbstractScrollArea):
     Signals:
         asked: message id and what a button of it says.
         edit_accepted: message id, new text.
+        version_requested: message id, -1 for the version before it, 1 for the next.
         widget_made: id of a message that is drawn now with all text the model has.
         follows_changed: whether the end is in sight and followed.
     """
 
     asked = Signal(int, str)
     edit_accepted = Signal(int, str)
+    version_requested = Signal(int, int)
     widget_made = Signal(int)
     follows_changed = Signal(bool)
 
@@ -60,6 +62,7 @@ class MessageList(QAbstractScrollArea):
         self._newest: MessageWidget | None = None
         self._view = ModelView()
         self._in_sight: set[int] = set()
+        self._version_asked: VersionAsked | None = None
         self._ahead = QTimer(self, interval=0, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
         self._set_up()
@@ -91,6 +94,24 @@ class MessageList(QAbstractScrollArea):
         """Show the end and follow it again."""
         self._set_follows(follows=True)
         self._arrange(None)
+
+    def come_back_to(self, message_id: int) -> None:
+        """Show another version where the one stood that it was asked for at."""
+        asked, self._version_asked = self._version_asked, None
+        if asked is None:
+            return
+        self._set_follows(follows=False)
+        self._arrange(Anchor(message_id, asked.offset))
+        widget = self._rows.widgets.get(message_id)
+        if asked.has_keyboard and widget is not None:
+            widget.foot.versions.focus_step(asked.step)
+
+    def _on_version_requested(self, message_id: int, step: int) -> None:
+        row, widget = self._model.row_of(message_id), self._rows.widgets.get(message_id)
+        if row is not None and widget is not None:
+            offset = self.verticalScrollBar().value() - self._rows.heights.top(row)
+            self._version_asked = VersionAsked(offset, step, widget.has_keyboard)
+            self.version_requested.emit(message_id, step)
 
     def remeasure(self, message_id: int) -> None:
         """Take the new height of a message."""
@@ -165,6 +186,7 @@ class MessageList(QAbstractScrollArea):
         self._spares.height_changed.connect(self.remeasure)
         self._spares.asked.connect(self.asked)
         self._spares.edit_accepted.connect(self.edit_accepted)
+        self._spares.version_requested.connect(self._on_version_requested)
         self._owner.dragged.connect(self._on_dragged)
         self._looks.changed.connect(self._on_look_changed)
         app = QApplication.instance()

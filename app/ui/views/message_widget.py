@@ -34,11 +34,13 @@ class MessageWidget(Part):
         height_changed: `fit` gives another height now.
         asked: `stop`, `continue`, `delete`, `details`, `report` or a `WayOut`.
         edit_accepted: the person's new text.
+        version_requested: -1 for the version before, 1 for the next.
     """
 
     height_changed = Signal()
     asked = Signal(str)
     edit_accepted = Signal(str)
+    version_requested = Signal(int)
 
     def __init__(
         self, looks: LookSource, owner: SelectionOwner, events: PartEvents, item: MessageItem
@@ -56,6 +58,7 @@ class MessageWidget(Part):
         self._editor: MessageEditor | None = None
         self._foot = MessageFoot(looks, self)
         self._foot.action_requested.connect(self._on_action)
+        self._foot.version_requested.connect(self.version_requested)
         if item.is_user:
             self._bubble = UserBubble(looks, owner, events, self)
             self._bubble.height_changed.connect(self.height_changed)

@@ -28,11 +28,13 @@ class SpareRows(QObject):
         height_changed: id of a message whose widget has another height.
         asked: message id and what a button of it says.
         edit_accepted: message id, new text.
+        version_requested: message id, -1 for the version before it, 1 for the next.
     """
 
     height_changed = Signal(int)
     asked = Signal(int, str)
     edit_accepted = Signal(int, str)
+    version_requested = Signal(int, int)
 
     def __init__(
         self, looks: LookSource, owner: SelectionOwner, events: PartEvents, viewport: QWidget
@@ -63,6 +65,7 @@ class SpareRows(QObject):
         widget.height_changed.connect(lambda: self.height_changed.emit(message_id))
         widget.asked.connect(lambda what: self.asked.emit(message_id, what))
         widget.edit_accepted.connect(lambda text: self.edit_accepted.emit(message_id, text))
+        widget.version_requested.connect(lambda step: self.version_requested.emit(message_id, step))
         self.prepare()
         return widget
 

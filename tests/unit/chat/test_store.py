@@ -415,3 +415,45 @@ def test_a_store_that_is_no_store_is_found_by_looking(file: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     assert [f.code for f in check_database(file)] == [FindingCode.STORE_TOO_NEW]
+
+
+def test_the_version_shown_is_kept_until_something_is_added(store: ConversationStore) -> None:
+    conversation_id = store.create()
+    question = store.append(conversation_id, "user", "one")
+    first = store.append(conversation_id, "assistant", "first", parent_id=question.id)
+    store.append(conversation_id, "assistant", "second", parent_id=question.id)
+    store.set_end(conversation_id, first.id)
+    assert line_of(store, conversation_id) == ["one", "first"]
+    store.append(conversation_id, "user", "two", parent_id=first.id)
+    assert line_of(store, conversation_id) == ["one", "first", "two"]
+
+
+def test_an_end_that_is_gone_leads_to_the_newest_message(store: ConversationStore) -> None:
+    conversation_id = store.create()
+    question = store.append(conversation_id, "user", "one")
+    first = store.append(conversation_id, "assistant", "first", parent_id=question.id)
+    store.append(conversation_id, "assistant", "second", parent_id=question.id)
+    store.set_end(conversation_id, first.id)
+    store.delete_message(first.id)
+    assert line_of(store, conversation_id) == ["one", "second"]
+    store.set_end(conversation_id, None)
+    assert line_of(store, conversation_id) == ["one", "second"]
+
+
+def test_a_store_of_the_first_version_gets_its_new_column(file: Path) -> None:
+    connection = sqlite3.connect(file, isolation_level=None)
+    migrate(connection, MIGRATIONS[:1])
+    connection.execute("INSERT INTO conversations (title, created_at, updated_at) VALUES ('old', 1, 1)")
+    connection.close()
+    store = ConversationStore(file)
+    try:
+        assert [summary.title for summary in store.list()] == ["old"]
+        store.set_end(store.list()[0].id, None)
+    finally:
+        store.close()
+
+
+def line_of(store: ConversationStore, conversation_id: int) -> list[str]:
+    conversation = store.read(conversation_id)
+    assert conversation is not None
+    return [message.content for message in conversation.line()]
