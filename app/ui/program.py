@@ -125,6 +125,7 @@ class Program(QObject):
         if dock is not None:
             self.window.set_dock_open(dock.is_open)
             self.window.dock.show_tab(dock.tab)
+            self.window.dock.set_width_wish(dock.width)
         self.window.show()
         QTimer.singleShot(0, self, lambda: self._start(path))
 
@@ -198,7 +199,8 @@ class Program(QObject):
             self._chat_wiring.show_finding(finding)
 
     def _window_text(self) -> str:
-        return window_text(self.window, DockState(self.window.dock_wish(), self.window.dock.tab))
+        dock = self.window.dock
+        return window_text(self.window, DockState(self.window.dock_wish(), dock.tab, dock.width_wish))
 
     def _make_looks(self) -> LookSource:
         look = self.preferences.look(is_system_dark=is_system_dark())

@@ -51,10 +51,12 @@ class DockState:
     Attributes:
         is_open: What the person wished; None leaves it to the window.
         tab: Key of the tab in front.
+        width: What the person gave it, in pixels; None for its own.
     """
 
     is_open: bool | None
     tab: str
+    width: int | None = None
 
 
 def window_text(window: QWidget, dock: DockState) -> str:
@@ -67,8 +69,12 @@ def dock_of_text(text: str | None) -> DockState | None:
     data = _stored(text).get("dock")
     if not isinstance(data, dict) or not isinstance(data.get("tab"), str):
         return None
-    is_open = data.get("is_open")
-    return DockState(is_open if isinstance(is_open, bool) else None, data["tab"])
+    is_open, width = data.get("is_open"), data.get("width")
+    return DockState(
+        is_open if isinstance(is_open, bool) else None,
+        data["tab"],
+        width if type(width) is int and 0 < width <= _LARGEST else None,
+    )
 
 
 def geometry_of_text(text: str | None) -> Geometry | None:

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import LAYOUT
@@ -14,6 +15,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.controls import Segmented
 from app.ui.widgets.layouts import column, row
 from app.ui.widgets.panel import Panel
+from app.ui.widgets.width_handle import THICKNESS, WidthHandle
 
 PLAN: Final = "plan"
 MONITOR: Final = "monitor"
@@ -21,6 +23,10 @@ PARAMETERS: Final = "parameters"
 TABS: Final = (PLAN, MONITOR, PARAMETERS)
 """Also the ends of their text keys."""
 WIDTH_MOST: Final = 520
+"""Of its own accord, with large text; by hand it can have more."""
+
+_WIDTH_LEAST: Final = 280
+_WIDTH_MOST_BY_HAND: Final = 860
 
 
 class Dock(Panel):
@@ -42,6 +48,8 @@ class Dock(Panel):
         self.parameters_tab = ParametersTab(looks)
         self.tabs = Segmented(looks)
         self.close_button = IconButton(looks, "close", small=True)
+        self.handle = WidthHandle(looks, self)
+        self._width_wish: int | None = None
         self._pages = QStackedWidget()
         for page in (self.plan_tab, self.monitor_tab, self.parameters_tab):
             self._pages.addWidget(page)
@@ -49,6 +57,10 @@ class Dock(Panel):
         layout = column(head, gap=6, margins=(1, 0, 0, 0))
         layout.addWidget(self._pages, 1)
         self.setLayout(layout)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.handle.raise_()
+        self.handle.widened.connect(self._on_widened)
+        self.handle.reset_requested.connect(lambda: self.set_width_wish(None))
         self.tabs.chosen.connect(self.show_tab)
         self.close_button.clicked.connect(self.closed)
         looks.changed.connect(self._apply_look)
@@ -67,9 +79,53 @@ class Dock(Panel):
             self._pages.setCurrentIndex(TABS.index(key))
             self.tab_chosen.emit(key)
 
+    @property
+    def width_wish(self) -> int | None:
+        """The width the person gave it, in pixels; None for its own."""
+        return self._width_wish
+
+    def set_width_wish(self, width: int | None) -> None:
+        """Give it a width, within bounds, for as long as the window has that much room; None: its own."""
+        if width is not None:
+            width = max(self._width_least(), min(_WIDTH_MOST_BY_HAND, width))
+        if width != self._width_wish:
+            self._width_wish = width
+            self.updateGeometry()
+            self._say_width()
+
+    def sizeHint(self) -> QSize:
+        width = self._own_width() if self._width_wish is None else self._width_wish
+        return QSize(max(self._width_least(), width), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._width_least(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.handle.setGeometry(0, 0, THICKNESS, self.height())
+        self._say_width()
+
+    def _on_widened(self, pixels: int) -> None:
+        self.set_width_wish(self.width() + pixels)
+
+    def _own_width(self) -> int:
+        return min(WIDTH_MOST, round(LAYOUT["dock"] * max(1.0, self._looks.look.zoom)))
+
+    def _width_least(self) -> int:
+        """Return the least width: what is in it needs room, large text more, but never more than its own."""
+        zoomed = round(_WIDTH_LEAST * max(1.0, self._looks.look.zoom))
+        return min(self._own_width(), max(zoomed, super().minimumSizeHint().width()))
+
+    def _say_width(self) -> None:
+        look = self._looks.look
+        self.handle.setAccessibleName(look.text("ui.dock.width"))
+        self.handle.setAccessibleDescription(look.text("ui.dock.width_value", width=self.width()))
+        self.handle.setToolTip(look.text("ui.dock.width_tip"))
+
     def _apply_look(self) -> None:
         look = self._looks.look
-        self.setFixedWidth(min(WIDTH_MOST, round(LAYOUT["dock"] * max(1.0, look.zoom))))
+        self.updateGeometry()
+        self._say_width()
         self.setAccessibleName(look.text("ui.dock.name"))
         self.tabs.setAccessibleName(look.text("ui.dock.tabs"))
         self.tabs.set_items([(key, look.text(f"ui.dock.{key}")) for key in TABS])
