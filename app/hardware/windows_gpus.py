@@ -63,17 +63,18 @@ class WindowsGpuSource:
         return None
 
     def gpus(self) -> tuple[GpuInfo, ...]:
-        """Return the cards, or those of the registry where DXGI does not start.
+        """Return the cards; those of the registry where DXGI does not start, as without a desktop.
 
         Raises:
-            SourceError: neither knows any, and DXGI says why.
+            SourceError: this is no Windows that has DXGI.
         """
         try:
             adapters = self._list()
         except SourceError as reason:
             entries = display_adapters(self._parts.registry)
-            if not entries:
+            if not entries and reason.reason != "start-failed":
                 raise
+            # where neither knows a card there is none: DXGI does not start without any
             self._log_once(f"no DXGI ({reason}); the registry lists {len(entries)}")
             return tuple(_from_registry(i, entry) for i, entry in enumerate(entries))
         reading = self._counted()

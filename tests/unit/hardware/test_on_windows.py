@@ -119,14 +119,12 @@ def test_counters_that_are_not_there_are_none() -> None:
     counters.close()
 
 
-def test_the_source_of_all_cards_lists_or_says_why_not() -> None:
+def test_the_source_of_all_cards_lists_what_there_is() -> None:
     source = WindowsGpuSource(process_ids=lambda: [os.getpid()])
-    try:
-        assert [source.read(gpu.index).index for gpu in source.gpus()] == list(range(len(source.gpus())))
-    except SourceError as reason:
-        assert reason.reason == "start-failed"
-    finally:
-        source.close()
+    gpus = source.gpus()
+    assert [gpu.index for gpu in gpus] == list(range(len(gpus)))
+    assert all(source.read(gpu.index).index == gpu.index for gpu in gpus if gpu.source == "dxgi")
+    source.close()
 
 
 def test_the_registry_is_read_without_rights() -> None:

@@ -63,12 +63,12 @@ def source(
     return WindowsGpuSource(parts, process_ids=lambda: pids)
 
 
-def without_dxgi(registry: FakeRegistry) -> WindowsGpuSource:
-    def missing() -> ctypes.c_void_p:
-        raise SourceError("library-missing", "dxgi.dll")
+def without_dxgi(registry: FakeRegistry, reason: str = "start-failed") -> WindowsGpuSource:
+    def refuse() -> ctypes.c_void_p:
+        raise SourceError(reason, "dxgi.dll")
 
     counters = PdhCounters(FakeCounters({}))
-    return WindowsGpuSource(WindowsParts(DxgiSource(missing), counters=counters, registry=registry))
+    return WindowsGpuSource(WindowsParts(DxgiSource(refuse), counters=counters, registry=registry))
 
 
 def test_a_discrete_card_has_all_its_facts() -> None:
@@ -205,12 +205,16 @@ def test_where_dxgi_does_not_start_the_registry_lists_the_cards() -> None:
     assert (gpu.source, gpu.driver_version, gpu.vram_free_bytes) == ("registry", "536.67", None)
 
 
-def test_where_nothing_knows_a_card_dxgi_says_why() -> None:
+def test_where_dxgi_does_not_start_and_the_registry_knows_none_there_is_no_card() -> None:
     gpus = without_dxgi(FakeRegistry())
-    with pytest.raises(SourceError) as caught:
-        gpus.gpus()
-    assert caught.value.reason == "library-missing"
+    assert gpus.gpus() == ()
     gpus.close()
+
+
+def test_without_the_library_and_without_entries_it_is_the_library_that_is_missing() -> None:
+    with pytest.raises(SourceError) as caught:
+        without_dxgi(FakeRegistry(), "library-missing").gpus()
+    assert caught.value.reason == "library-missing"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has the libraries")
