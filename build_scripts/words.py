@@ -67,6 +67,53 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "Ready.",
         "一切就绪。",
     ),
+    "windows_python": (
+        "Putting a Windows Python {version} together ...",
+        "正在组装 Windows 版 Python {version}……",
+    ),
+    "wine_system": (
+        "Installing Wine into a Debian {suite} of its own, below .cache; this takes a minute or two ...",
+        "正在 .cache 中的独立 Debian {suite} 系统里安装 Wine，需要一两分钟……",
+    ),
+    "wine_ready": (
+        "Windows Python {python} under Wine {version} is ready.",
+        "Wine {version} 下的 Windows 版 Python {python} 已就绪。",
+    ),
+    "old_wine": (
+        "This machine can only have Wine {version}. It lacks parts of Windows 10: a window cannot be "
+        "checked with it, programs without one can.",
+        "本机只能使用 Wine {version}，它缺少 Windows 10 的部分功能：无法检查窗口，只能检查无窗口的程序。",
+    ),
+    "windows_tests": (
+        "Running the tests of the Windows side under Wine {version} ...",
+        "正在 Wine {version} 下运行 Windows 部分的测试……",
+    ),
+    "windows_tests_done": (
+        "The tests under Wine took {seconds} s.",
+        "Wine 下的测试用时 {seconds} 秒。",
+    ),
+    "need_python_311": (
+        "The Windows Python takes its standard library from the Python that runs this, which must be 3.11 "
+        "and is {version}. Run this with python3.11.",
+        "Windows 版 Python 使用运行本脚本的 Python 的标准库，必须是 3.11，当前为 {version}。"
+        "请用 python3.11 运行。",
+    ),
+    "need_windows_tools": (
+        "Tools to check the Windows side are missing. Install them, then run this again: {command}",
+        "缺少检查 Windows 部分所需的工具。请先安装，再重新运行本命令：{command}",
+    ),
+    "no_wine": (
+        "Wine is installed and does not run. Log in .cache/setup.log; run `wine --version` to see why.",
+        "Wine 已安装，但无法运行。请运行 `wine --version` 查看原因，日志见 .cache/setup.log。",
+    ),
+    "not_signed": (
+        "{file} bears no valid signature of Python's makers, so nothing of the download was used.",
+        "{file} 没有 Python 官方的有效签名，已弃用下载的文件。",
+    ),
+    "not_locked": (
+        "{lock} has no entry for {names}. Make it again: python build_scripts/lock.py",
+        "{lock} 中没有 {names}。请重新生成：python build_scripts/lock.py",
+    ),
     "how_to_chat": (
         "To chat, run this command in a terminal, or: {command} chat MODEL.gguf",
         "要聊天，请在终端中运行本命令，或运行：{command} chat MODEL.gguf",
