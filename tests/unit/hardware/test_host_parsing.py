@@ -97,3 +97,13 @@ def test_the_load_is_the_share_of_time_not_idle(
     monkeypatch.setattr(psutil, "cpu_times", lambda: at(**later))
     measured = source.read().cpu_percent
     assert measured == (None if percent is None else pytest.approx(percent))
+
+
+def test_a_system_that_counts_no_processor_time_has_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(1, "Invalid function")
+
+    monkeypatch.setattr(psutil, "cpu_times", refuse)
+    sample = PsutilHostSource().read()
+    assert sample.cpu_percent is None
+    assert sample.ram_used_bytes is not None
