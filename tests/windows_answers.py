@@ -10,6 +10,7 @@ from app.hardware import dxcore, dxgi
 from app.hardware.d3dkmt import QUERY_ADDRESS, QUERY_PERFORMANCE, QUERY_TYPE, KmtError
 from app.hardware.pdh_library import CounterItem, PdhError
 from app.hardware.windows_library import Luid
+from app.hardware.windows_power import ADDRESS, BUS_NUMBER, POWER_DATA
 from tests.fake_com import FakeObject, prototype, put_pointer
 
 NO_COUNTER = 0xC0000BB9
@@ -207,6 +208,27 @@ class FakeCounters:
         self.is_open = False
         self.paths.clear()
         self.sampled.clear()
+
+
+@dataclass
+class FakeDevices:
+    """The device manager: one device per (bus, device, function) with its power state."""
+
+    states: dict[tuple[int, int, int], int]
+    listed: int = 0
+
+    def display_devices(self) -> tuple[int, ...]:
+        self.listed += 1
+        return tuple(range(len(self.states)))
+
+    def value(self, device: int, number: int) -> bytes | None:
+        (bus, slot, function), state = list(self.states.items())[device]
+        values = {
+            BUS_NUMBER: struct.pack("<I", bus),
+            ADDRESS: struct.pack("<I", slot << 16 | function),
+            POWER_DATA: struct.pack("<14I", 56, state, *([0] * 12)),
+        }
+        return values.get(number)
 
 
 class FakeRegistry:

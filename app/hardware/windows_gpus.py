@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from app.hardware.d3dkmt import D3dkmt, KmtAdapter
+from app.hardware.d3dkmt import D3dkmt, KmtAdapter, KmtReading
 from app.hardware.dxcore import Dxcore
 from app.hardware.dxgi import DxgiAdapter, DxgiSource, nvidia_version
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample
 from app.hardware.pdh import AdapterUse, PdhCounters, PdhReading
 from app.hardware.ports import SourceError
+from app.hardware.windows_power import PowerStates
 from app.hardware.windows_registry import (
     RegistryAdapter,
     RegistryReader,
@@ -38,6 +39,7 @@ class WindowsParts:
     dxcore: Dxcore = field(default_factory=Dxcore)
     kernel: D3dkmt = field(default_factory=D3dkmt)
     counters: PdhCounters = field(default_factory=PdhCounters)
+    power: PowerStates = field(default_factory=PowerStates)
     registry: RegistryReader = field(default_factory=WindowsRegistry)
 
 
@@ -56,6 +58,7 @@ class WindowsGpuSource:
         self._process_ids = process_ids
         self._lock = threading.Lock()
         self._adapters: tuple[DxgiAdapter, ...] | None = None
+        self._places: dict[str, str] = {}
         self._logged: set[str] = set()
 
     def driver(self) -> DriverInfo | None:
@@ -94,7 +97,7 @@ class WindowsGpuSource:
         adapter = adapters[index]
         reading = self._counted()
         use = reading.adapters.get(adapter.luid, AdapterUse())
-        sensors = self._parts.kernel.read(adapter.luid)
+        sensors = KmtReading() if self.is_asleep(index) else self._parts.kernel.read(adapter.luid)
         pids = self._process_ids()
         own, shared = reading.process_memory(adapter.luid, pids) if pids else (None, None)
         load = use.utilization_percent
@@ -110,6 +113,13 @@ class WindowsGpuSource:
             process_dedicated_bytes=own,
             process_shared_bytes=shared,
         )
+
+    def is_asleep(self, index: int) -> bool:
+        """Return whether card `index`, of those listed last, is powered down; no driver is asked."""
+        with self._lock:
+            known = self._adapters or ()
+            place = self._places.get(known[index].luid) if 0 <= index < len(known) else None
+        return place is not None and self._parts.power.is_asleep(place) is True
 
     def close(self) -> None:
         """End the query of counters; the next reading opens it again."""
@@ -130,12 +140,16 @@ class WindowsGpuSource:
 
     def _info(self, index: int, adapter: DxgiAdapter, reading: PdhReading) -> GpuInfo:
         kernel = self._parts.kernel.adapter(adapter.luid)
+        place = kernel.pci_bus_id
+        if place is not None:
+            with self._lock:
+                self._places[adapter.luid] = place
         use = reading.adapters.get(adapter.luid, AdapterUse())
         return GpuInfo(
             index,
             name=adapter.name or UNNAMED,
             vendor=VENDORS.get(adapter.vendor_id),
-            pci_bus_id=kernel.pci_bus_id,
+            pci_bus_id=place,
             vram_total_bytes=adapter.dedicated_bytes,
             vram_free_bytes=_left(adapter.dedicated_bytes, use.dedicated_bytes),
             drives_display=adapter.drives_display,
@@ -147,6 +161,7 @@ class WindowsGpuSource:
             vendor_id=adapter.vendor_id,
             device_id=adapter.device_id,
             driver_version=driver_version(adapter.vendor_id, adapter.driver_version),
+            is_asleep=None if place is None else self._parts.power.is_asleep(place),
         )
 
     def _log_once(self, what: str) -> None:

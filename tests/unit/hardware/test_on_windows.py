@@ -18,6 +18,7 @@ from app.hardware.pdh_library import PdhError, WindowsPdh
 from app.hardware.ports import SourceError
 from app.hardware.windows_gpus import WindowsGpuSource
 from app.hardware.windows_library import load_system_library, parse_luid
+from app.hardware.windows_power import POWER_DATA, PowerStates, WindowsDevices, parse_power
 from app.hardware.windows_registry import WindowsRegistry
 from app.hardware.windows_runtime import (
     PowerStatus,
@@ -144,6 +145,14 @@ def test_what_lies_around_is_stated() -> None:
     system = WindowsSurroundings().system()
     assert system.is_wsl is False
     assert not IS_WINE or (system.virtual_machine or "").startswith("wine ")
+
+
+def test_the_device_manager_lists_displays_and_knows_no_card_off_the_bus() -> None:
+    devices = WindowsDevices()
+    for device in devices.display_devices():
+        power = devices.value(device, POWER_DATA)
+        assert power is None or parse_power(power) in (True, False, None)
+    assert PowerStates().is_asleep("00000000:FF:1F.7") is None
 
 
 def test_the_power_status_has_the_size_windows_writes() -> None:

@@ -15,8 +15,17 @@ from app.hardware.facts import GpuInfo, GpuSample
 from app.hardware.pdh import PdhCounters
 from app.hardware.ports import SourceError
 from app.hardware.windows_gpus import WindowsGpuSource, WindowsParts, engine_free_bytes
+from app.hardware.windows_power import PowerStates
 from app.hardware.windows_registry import DISPLAY_CLASS
-from tests.windows_answers import Card, FakeCounters, FakeDxcore, FakeDxgi, FakeKernel, FakeRegistry
+from tests.windows_answers import (
+    Card,
+    FakeCounters,
+    FakeDevices,
+    FakeDxcore,
+    FakeDxgi,
+    FakeKernel,
+    FakeRegistry,
+)
 
 GIB = 1024**3
 LUID = "0x00000000_0x0000D3F1"
@@ -52,12 +61,14 @@ def source(
     counters: Mapping[str, Sequence[tuple[str, float | None]]] = USE,
     kernel: FakeKernel | None = None,
     pids: Sequence[int] = (),
+    devices: FakeDevices | None = None,
 ) -> WindowsGpuSource:
     parts = WindowsParts(
         DxgiSource(FakeDxgi(cards).create),
         Dxcore(FakeDxcore(cards).create),
         D3dkmt(kernel or FakeKernel()),
         PdhCounters(FakeCounters(counters), clock=Moments()),
+        PowerStates(devices or FakeDevices({})),
         FakeRegistry(),
     )
     return WindowsGpuSource(parts, process_ids=lambda: pids)
@@ -168,6 +179,19 @@ def test_reading_without_listing_lists_first_and_an_unknown_card_reads_nothing()
     gpus = source([RTX_4090])
     assert gpus.read(0).vram_total_bytes == 24 * GIB
     assert gpus.read(1) == GpuSample(1)
+
+
+def test_a_sleeping_card_is_told_and_its_sensors_are_left_alone() -> None:
+    devices = FakeDevices({(1, 0, 0): 4})
+    kernel = FakeKernel(address=(1, 0, 0), temperature=500)
+    gpus = source([RTX_4090], kernel=kernel, devices=devices)
+    assert gpus.is_asleep(0) is False  # not listed yet, so nothing is known
+    assert gpus.gpus()[0].is_asleep is True
+    assert (gpus.is_asleep(0), gpus.is_asleep(1)) == (True, False)
+    assert gpus.read(0).temperature_celsius is None
+    devices.states[1, 0, 0] = 1
+    assert gpus.is_asleep(0) is False
+    assert gpus.read(0).temperature_celsius == 50
 
 
 def test_a_machine_without_a_card_has_none() -> None:
