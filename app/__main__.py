@@ -16,9 +16,10 @@ def main() -> int:
 
         return worker_main(arguments[1:])
     if PARSER_FLAG in arguments[:1]:
+        from app.library.child_jobs import job_named
         from app.parsing.child_main import parser_main
 
-        return parser_main(arguments[1:])
+        return parser_main(arguments[1:], job_named)
     if names_no_subcommand(arguments):
         if _can_show_window():
             from app.ui.application import main as window_main

@@ -44,5 +44,4 @@ def run(value: Any, attachment: bytes) -> Any:
 
 
 if __name__ == "__main__":
-    child_main.job_named = lambda _name: run  # type: ignore[attr-defined, assignment]  # one more job
-    sys.exit(child_main.parser_main(sys.argv[2:]))
+    sys.exit(child_main.parser_main(sys.argv[2:], lambda _name: run))

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import IO, Any, Final
 
 from app.parsing.frames import answer_frame, read_question
@@ -15,17 +16,18 @@ _PR_SET_PDEATHSIG: Final = 1
 _SIGKILL: Final = 9
 
 
-def parser_main(argv: list[str]) -> int:
+def parser_main(argv: list[str], job_of: Callable[[str], Job] = job_named) -> int:
     """Run the child.
 
     Args:
         argv: What follows `--parser-child`: job, memory bytes, CPU seconds, answer bytes, parent's number.
+        job_of: Finds the job by its name.
     """
     name, memory_bytes, cpu_seconds, answer_bytes, parent = argv[0], *(int(word) for word in argv[1:])
     _die_with(parent)
     answers = _private_stdout()
     questions = open(0, "rb", closefd=False)  # noqa: SIM115  # stdin, for good
-    job = job_named(name)
+    job = job_of(name)
     _limit_memory(memory_bytes)
     try:
         while True:

@@ -49,6 +49,19 @@ def test_strings_are_passed_to_their_very_end_whatever_the_window(
         assert reader.unpack(U32) == (0xDEADBEEF,)
 
 
+@given(
+    lengths=st.lists(st.integers(0, 70), min_size=100, max_size=300), long=st.lists(st.integers(64, 2**17))
+)
+@settings(max_examples=100, deadline=None)
+def test_runs_of_short_strings_end_at_every_long_one(lengths: list[int], long: list[int]) -> None:
+    for number, length in enumerate(long):
+        lengths[number * 97 % len(lengths)] = length
+    content = texts(lengths) + END
+    reader = ByteCursor(io.BytesIO(content), len(content))
+    reader.skip_strings(len(lengths))
+    assert reader.unpack(U32) == (0xDEADBEEF,)
+
+
 @given(lengths=st.lists(st.integers(0, 40), min_size=1, max_size=60), cut=st.integers(1, 60))
 @settings(max_examples=300, deadline=None)
 def test_strings_that_end_behind_the_file_are_told(lengths: list[int], cut: int) -> None:
