@@ -34,7 +34,8 @@ TESTS: Final = (
 Not `tests/unit/parsing`: Wine 10 takes a job's limits of memory and time and does not hold to them.
 """
 
-OPTIONS: Final = ("-q", "-p", "no:cacheprovider")
+OPTIONS: Final = ("-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
+"""The profile has no time limit per example: files under Wine take their time on a busy machine."""
 
 
 def main(pytest_arguments: Sequence[str]) -> int:
