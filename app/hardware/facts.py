@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.findings import Finding
+from app.hardware.speeds import MemorySpeed, StorageSpeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,10 @@ class CpuInfo:
         physical_cores: Whole machine. performance_cores: P-cores where the kinds differ, else the same.
         usable_cores: Physical cores this process may use (affinity and CPU quota applied).
         instruction_sets: e.g. `avx2`, as reported and not tested.
+        efficiency_cores: The slower kind; 0 where there is one kind only.
+        usable_performance_cores: Of `usable_cores`, those of the fast kind.
+        working_instruction_sets: Those that were used in a child process and gave the right result.
+            failing_instruction_sets: Reported, and did not. None = not tested.
     """
 
     name: str | None = None
@@ -104,6 +109,10 @@ class CpuInfo:
     performance_cores: int | None = None
     usable_cores: int | None = None
     instruction_sets: tuple[str, ...] = ()
+    efficiency_cores: int | None = None
+    usable_performance_cores: int | None = None
+    working_instruction_sets: tuple[str, ...] | None = None
+    failing_instruction_sets: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +185,7 @@ class HardwareFacts:
         host: None only when its probe failed or hung; findings say so. runtime and system likewise, and
             in recordings of before they were looked at.
         gpus: Discrete before integrated.
+        memory_speed: None when it was not measured; storage_speeds holds what was.
     """
 
     host: HostInfo | None
@@ -184,6 +194,8 @@ class HardwareFacts:
     findings: tuple[Finding, ...] = ()
     runtime: RuntimeFacts | None = None
     system: SystemFacts | None = None
+    memory_speed: MemorySpeed | None = None
+    storage_speeds: tuple[StorageSpeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,14 @@ import psutil
 from app.hardware.cgroup import ControlGroups, MemoryLimit
 from app.hardware.drives import Mount, disk_infos, is_remote
 from app.hardware.facts import CpuInfo, DiskInfo, HostInfo, HostSample
-from app.hardware.topology import Core, performance_core_count, read_linux_cores, usable_core_count
+from app.hardware.topology import (
+    Core,
+    efficiency_core_count,
+    performance_core_count,
+    read_linux_cores,
+    usable_core_count,
+    usable_performance_core_count,
+)
 
 if sys.platform == "win32":
     from app.hardware import windows
@@ -88,7 +95,8 @@ class PsutilHostSource:
         cores = _cores()
         physical = psutil.cpu_count(logical=False) or len(cores) or None
         quota = self._groups.cpu_quota()
-        listed = usable_core_count(cores, _affinity(), quota)
+        affinity = _affinity()
+        listed = usable_core_count(cores, affinity, quota)
         usable = listed or usable_core_count(_unlisted_cores(physical), None, quota)
         return CpuInfo(
             name=_cpu_name(),
@@ -97,6 +105,8 @@ class PsutilHostSource:
             performance_cores=performance_core_count(cores) or physical,
             usable_cores=usable,
             instruction_sets=_instruction_sets(),
+            efficiency_cores=efficiency_core_count(cores),
+            usable_performance_cores=usable_performance_core_count(cores, affinity, quota) or usable,
         )
 
 

@@ -43,6 +43,23 @@ def performance_core_count(cores: Sequence[Core]) -> int | None:
     return sum(1 for core in cores if core.is_performance) or None
 
 
+def efficiency_core_count(cores: Sequence[Core]) -> int | None:
+    """Return the number of cores of the slower kind, 0 where there is one kind; None when unknown."""
+    return sum(1 for core in cores if not core.is_performance) if cores else None
+
+
+def usable_performance_core_count(
+    cores: Sequence[Core], affinity: Iterable[int] | None, cpu_quota: float | None
+) -> int | None:
+    """Return how many fast cores a process may use, arguments as of `usable_core_count`.
+
+    All it may use where none of them is fast: slow threads are better than none. None when unknown.
+    """
+    fast = [core for core in cores if core.is_performance]
+    among_fast = usable_core_count(fast, affinity, cpu_quota)
+    return among_fast or usable_core_count(cores, affinity, cpu_quota)
+
+
 def read_linux_cores(devices: Path = Path("/sys/devices")) -> tuple[Core, ...]:
     """Return the cores as Linux lists them; empty where it does not."""
     system = devices / "system" / "cpu"

@@ -8,6 +8,7 @@ Job = Callable[[Any, bytes], Any]
 
 TEMPLATE_RENDER: Final = "chat-template-render"
 TEMPLATE_CHECK: Final = "chat-template-check"
+CPU_PROGRAM: Final = "cpu-program"
 
 
 class JobRefusedError(Exception):
@@ -25,4 +26,8 @@ def job_named(name: str) -> Job:
         from app.parsing import template_jobs
 
         return template_jobs.render if name == TEMPLATE_RENDER else template_jobs.check
+    if name == CPU_PROGRAM:
+        from app.parsing import cpu_jobs
+
+        return cpu_jobs.run
     raise KeyError(name)

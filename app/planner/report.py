@@ -64,5 +64,7 @@ def budget_from(hardware: HardwareFacts) -> MemoryBudget:
 
 
 def _performance_cores(cpu: CpuInfo) -> int:
+    if cpu.usable_performance_cores:
+        return cpu.usable_performance_cores
     known = [n for n in (cpu.performance_cores or cpu.physical_cores, cpu.usable_cores) if n]
     return min(known, default=1)

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.hardware.topology import Core, performance_core_count, read_linux_cores, usable_core_count
+from app.hardware.topology import (
+    Core,
+    efficiency_core_count,
+    performance_core_count,
+    read_linux_cores,
+    usable_core_count,
+    usable_performance_core_count,
+)
 
 
 class SysTree:
@@ -109,3 +116,35 @@ def test_usable_cores_are_those_of_the_affinity_within_the_quota(
     affinity: tuple[int, ...] | None, quota: float | None, usable: int | None
 ) -> None:
     assert usable_core_count(EIGHT_CORES, affinity, quota) == usable
+
+
+HYBRID = (
+    *(Core(frozenset((2 * i, 2 * i + 1))) for i in range(6)),
+    *(Core(frozenset((12 + i,)), False) for i in range(8)),
+)
+
+
+def test_slow_cores_are_counted_and_none_where_there_is_one_kind() -> None:
+    assert efficiency_core_count(HYBRID) == 8
+    assert efficiency_core_count(HYBRID[:6]) == 0
+    assert efficiency_core_count(()) is None
+
+
+@pytest.mark.parametrize(
+    ("affinity", "quota", "expected"),
+    [
+        (None, None, 6),
+        (range(8), None, 4),
+        (range(20), 2.5, 2),
+        (range(10, 20), None, 1),
+        (range(12, 20), None, 8),  # slow ones only
+    ],
+)
+def test_of_the_fast_cores_those_count_that_a_process_may_use(
+    affinity: range | None, quota: float | None, expected: int
+) -> None:
+    assert usable_performance_core_count(HYBRID, affinity, quota) == expected
+
+
+def test_of_unknown_cores_nothing_is_said_about_fast_ones() -> None:
+    assert usable_performance_core_count((), range(4), None) is None

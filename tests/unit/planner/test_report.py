@@ -226,6 +226,7 @@ def test_vram_is_what_is_free_on_cards_with_memory_of_their_own() -> None:
         (CpuInfo(physical_cores=8), 8),
         (CpuInfo(physical_cores=24, performance_cores=8), 8),
         (CpuInfo(physical_cores=24, performance_cores=8, usable_cores=2), 2),
+        (CpuInfo(performance_cores=8, usable_cores=8, usable_performance_cores=3), 3),
     ],
 )
 def test_threads_are_fast_cores_this_process_may_use(cpu: CpuInfo, expected: int) -> None:
