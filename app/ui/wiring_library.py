@@ -67,6 +67,12 @@ class LibraryWiring(QObject):
         )
         self.library.look(places)
 
+    def show_new(self, path: Path) -> None:
+        """Show a file that was just made, and have it found."""
+        if self._parts.window.place == MODELS:
+            self._show(path)
+        self.look()
+
     def _connect_library(self) -> None:
         page = self._page
         self.library.models_changed.connect(self._on_models_changed)

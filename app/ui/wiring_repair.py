@@ -96,7 +96,7 @@ class RepairWiring(QObject):
     def _on_open_requested(self, path: Path) -> None:
         self._model.unload()
         self._model.pick(path)
-        self._library.look()
+        self._library.show_new(path)
 
     @Slot(object)
     def _on_failed(self, finding: Finding) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -14,6 +16,7 @@ from app.findings import FindingCode, Severity
 from app.gguf.inspect_file import inspect_path
 from app.library.repair_memory import RepairMemory
 from app.settings import Settings
+from app.ui.main_window import MODELS
 from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
 from app.ui.views.dock import PLAN
@@ -21,6 +24,7 @@ from app.ui.views.repair_dialog import RepairDialog
 from app.ui.views.repair_view import RepairPhase
 from tests.fakes import FakeGpuSource, FakeHostSource
 from tests.gui.page_parts import clipped
+from tests.models.broken import BROKEN_CASES
 from tests.models.tiny import write_tiny
 from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
 
@@ -57,6 +61,14 @@ def wrong_count(tmp_path: Path) -> Path:
     content = file.read_bytes()
     assert content.count(COUNT) == 1
     file.write_bytes(content.replace(COUNT + struct.pack("<II", 4, 8), COUNT + struct.pack("<II", 4, 16)))
+    return file
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> Path:
+    file = tmp_path / "twice.gguf"
+    case = next(case for case in BROKEN_CASES if case.name == "key-duplicated")
+    file.write_bytes(next(iter(case.files().values())))
     return file
 
 
@@ -101,6 +113,8 @@ def test_a_copy_is_shown_made_tried_and_opened(driver: WindowDriver, without_use
     dialog = open_dialog(driver, without_used)
     assert not dialog.primary.isEnabled()  # nothing known has 8 experts of this kind: a person must say
     field = dialog._fields[f"{A}.expert_used_count"]
+    assert field.line_edit.hasFocus()  # the one thing that only a person can do
+    assert field.y() < dialog.bytes.mapTo(dialog, dialog.bytes.rect().topLeft()).y()
     field.line_edit.setText("9")
     field.edited.emit("9")
     assert field.line_edit.property("wrong")
@@ -113,12 +127,35 @@ def test_a_copy_is_shown_made_tried_and_opened(driver: WindowDriver, without_use
     driver.click(dialog.primary)
     wait_for_repair(driver, RepairPhase.DONE)
     copy = without_used.with_name("模型 a.repaired.gguf")
-    driver.click(dialog.primary)
+    assert dialog.primary.hasFocus()
+    QTest.keyClick(dialog.primary, Qt.Key.Key_Return)
     driver.wait_for(lambda: driver.view.path == copy and driver.view.phase is ModelPhase.PLANNED)
     inspected = inspect_path(copy)
     assert inspected.loadable
     assert inspected.facts.expert_used_count == 2
     assert sha256(without_used) == before
+
+
+@pytest.mark.engine
+def test_a_copy_made_on_the_models_page_is_shown_there(driver: WindowDriver, twice: Path) -> None:
+    window = driver.program.window
+    driver.program.preferences.add_library_path(twice.parent)
+    driver.show()
+    window.show_place(MODELS)
+    page, shown = window.models_page, driver.program._library_wiring.shown
+    driver.wait_for(lambda: shown.view.facts is not None and bool(shown.view.findings))
+    duplicate = next(f for f in shown.view.findings if f.code is FindingCode.METADATA_DUPLICATE)
+    page.finding_action_requested.emit(duplicate)
+    dialog = dialog_of(driver)
+    wait_for_repair(driver, RepairPhase.PLANNED)
+    assert dialog.focusWidget() is dialog.primary  # nothing is asked: Enter makes the copy
+    driver.click(dialog.primary)
+    wait_for_repair(driver, RepairPhase.DONE)
+    driver.click(dialog.primary)
+    copy = twice.with_name("twice.repaired.gguf")
+    driver.wait_for(lambda: shown.view.path == copy and shown.view.step is not None)
+    driver.wait_for(lambda: [index.data() for index in page.list.list.selectedIndexes()] != [])
+    assert page.head.load.isVisible()
 
 
 def test_a_dialog_that_is_closed_leaves_nothing(driver: WindowDriver, without_used: Path) -> None:

@@ -83,6 +83,8 @@ class RepairDialog(QDialog):
             self._show_plan(view)
             QTimer.singleShot(0, self, self._fit)  # new lines know their height a turn later
         self._show()
+        if before is None or before.phase is not view.phase:
+            self._focus_next()
 
     def mark_wrong(self, key: str) -> None:
         """Say that the value written for `key` does not fit."""
@@ -119,8 +121,8 @@ class RepairDialog(QDialog):
         content = column(
             self._title,
             self._body,
-            self._plan_part,
             self._values_part,
+            self._plan_part,
             self._failure_box,
             self.state,
             self.progress,
@@ -234,6 +236,16 @@ class RepairDialog(QDialog):
         self.secondary.setEnabled(self.primary.isEnabled())
         self.cancel.setText(look.text("ui.dialog.cancel" if view.is_busy else "ui.dialog.close"))
         self.cancel.setVisible(phase is not RepairPhase.BROKEN)
+
+    def _focus_next(self) -> None:
+        """Put the focus where a person goes on: a value that is asked for, or the button that means yes."""
+        field = next(iter(self._fields.values()), None)
+        if field is not None and field.isVisible():
+            field.setFocus()
+        elif self.primary.isVisible() and self.primary.isEnabled():
+            self.primary.setFocus()
+        else:
+            self.cancel.setFocus()
 
     def _texts(self) -> Mapping[str, str]:
         return {key: field.text() for key, field in self._fields.items()}
