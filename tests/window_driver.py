@@ -102,11 +102,12 @@ class WindowDriver:
             self.program.show(path)
 
     def wait_for(self, is_true: Callable[[], bool]) -> None:
+        """Wait until something is so, and all views show it."""
         self.qtbot.waitUntil(is_true, timeout=WAIT_MS)
+        self.qtbot.waitUntil(lambda: self.program.window.is_settled, timeout=WAIT_MS)
 
     def wait_for_phase(self, phase: ModelPhase) -> None:
-        self.qtbot.waitUntil(lambda: self.view.phase in (phase, ModelPhase.FAILED), timeout=WAIT_MS)
-        self.wait_for(lambda: self.program.window.is_settled)
+        self.wait_for(lambda: self.view.phase in (phase, ModelPhase.FAILED))
         assert self.view.phase is phase, (self.view.failure, self.view.log_tail)
 
     def click(self, widget: QWidget) -> None:

@@ -1,13 +1,12 @@
 """The one model of the window: picked, planned, loaded, answering, let go."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
 from app.engine.protocol import (
     ChatMessage,
@@ -26,7 +25,7 @@ from app.planner.facts import LadderStep, Wishes
 from app.ui.bridge import Bridge
 from app.ui.controllers.answer_relay import AnswerRelay
 from app.ui.controllers.engine_holder import EngineHolder
-from app.ui.controllers.model_changes import NOTHING_LOADED, Background, InForce, judged, planned_again
+from app.ui.controllers.model_changes import NOTHING_LOADED, InForce, planned_again
 from app.ui.controllers.model_jobs import (
     CheckedModel,
     Launch,
@@ -37,6 +36,7 @@ from app.ui.controllers.model_jobs import (
     prepare_launch,
     refusal_of,
 )
+from app.ui.controllers.model_teller import ModelTeller
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.tasks import Tasks
 
@@ -44,23 +44,12 @@ _STARTING: Final = LoadProgress("starting")
 _WARMUP: Final = "warmup"
 
 
-class ModelController(QObject):
+class ModelController(ModelTeller):
     """Owns the model. Methods return at once, except `close`; what they lead to comes as `view_changed`.
 
     What cannot be done in the present phase is not done, and nothing is said.
-
-    Signals:
-        view_changed: a `ModelView`, to every listener in the order they came to be.
-        answer_event: `PromptProgress`, `Token`, `Finished` or `Failed` of the running answer; the last one
-            comes before the view is `READY` or `FAILED`.
-        speed_changed: tokens per second or None, and whether it is the prompt that is being read.
-        pick_refused: a `Finding`: why the file picked last is not taken; the loaded model stays.
+    What it tells: `ModelTeller`.
     """
-
-    view_changed = Signal(object)
-    answer_event = Signal(object)
-    speed_changed = Signal(object, bool)
-    pick_refused = Signal(object)
 
     def __init__(
         self, bridge: Bridge, tasks: Tasks, ports: ModelPorts, engine_name: str | None = None
@@ -70,12 +59,9 @@ class ModelController(QObject):
         Args:
             engine_name: The person's choice; None lets Moxie choose.
         """
-        super().__init__()
+        super().__init__(ports.language, engine_name)
         self._tasks = tasks
         self._ports = ports
-        self._view = ModelView(engine_name=engine_name)
-        self._background = Background(engine_name=engine_name)
-        self._untold: deque[ModelView] = deque()
         self._job = 0  # results of an older job than this are outdated
         self._pick = 0  # likewise
         self._answer = AnswerRelay()
@@ -84,11 +70,6 @@ class ModelController(QObject):
         self._answer.speed_changed.connect(self._on_speed)
         self._engine = EngineHolder(bridge, tasks, ports.make_session)
         self._engine.told.connect(self._on_told)
-
-    @property
-    def view(self) -> ModelView:
-        """The model as it is now."""
-        return self._view
 
     @property
     def log_tail(self) -> tuple[str, ...]:
@@ -306,23 +287,3 @@ class ModelController(QObject):
     def _on_speed(self, tokens_per_second: float | None, is_prefill: bool) -> None:
         if tokens_per_second is not None and not is_prefill:
             self._change(tokens_per_second=tokens_per_second)
-
-    # the view
-
-    def _change(self, **values: Any) -> None:
-        self._show(replace(self._view, **values))
-
-    def _show(self, view: ModelView) -> None:
-        is_english = self._ports.language().startswith("en")
-        view = judged(view, replace(self._background, is_english=is_english))
-        if view == self._view:
-            return
-        self._view = view
-        self._untold.append(view)
-        if len(self._untold) > 1:
-            return  # a listener did this: everyone hears of it after what is being told now
-        while self._untold:
-            try:
-                self.view_changed.emit(self._untold[0])
-            finally:
-                self._untold.popleft()

@@ -1,6 +1,5 @@
 """A scrolled list of messages that keeps widgets only for what is seen, and some around it."""
 
-from dataclasses import replace
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
@@ -16,7 +15,9 @@ from app.ui.views.chat_items import MessageItem
 from app.ui.views.chat_model import ChatModel
 from app.ui.views.focus_order import focus_next
 from app.ui.views.list_anchor import Anchor, VersionAsked, find_anchor
+from app.ui.views.list_scrolling import bring_into_sight, scroll_after, scroll_by_key
 from app.ui.views.message_widget import MessageWidget
+from app.ui.views.newest_message import NewestMessage
 from app.ui.views.row_window import RowWindow
 from app.ui.views.spare_rows import SpareRows
 
@@ -53,14 +54,13 @@ class MessageList(QAbstractScrollArea):
         self._looks = looks
         self._model = model
         self._owner = owner
-        self._spares = SpareRows(looks, owner, events, self.viewport())
+        self.spares = SpareRows(looks, owner, events, self.viewport())
         self._rows = RowWindow(looks, model, self.viewport(), self._make_widget)
         self._follows = True
         self._is_arranging = False
         self._is_shown = False
         self._has_unstyled = False
-        self._newest: MessageWidget | None = None
-        self._view = ModelView()
+        self._newest = NewestMessage()
         self._in_sight: set[int] = set()
         self._version_asked: VersionAsked | None = None
         self._ahead = QTimer(self, interval=0, singleShot=True)
@@ -77,18 +77,9 @@ class MessageList(QAbstractScrollArea):
         """The widgets there are now, by message id: those seen and some around them."""
         return self._rows.widgets
 
-    @property
-    def spares(self) -> SpareRows:
-        """What makes the widgets."""
-        return self._spares
-
     def show_view(self, view: ModelView) -> None:
         """Take the state of the model."""
-        view = replace(view, tokens_per_second=None)
-        if view != self._view:
-            self._view = view
-            if self._newest is not None:
-                self._newest.show_view(view)
+        self._newest.show_view(view)
 
     def jump_to_end(self) -> None:
         """Show the end and follow it again."""
@@ -124,7 +115,7 @@ class MessageList(QAbstractScrollArea):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._is_shown = True
-        self._spares.prepare()
+        self.spares.prepare()
         if self._has_unstyled:  # they were measured before they had their style
             self._has_unstyled = False
             self._on_look_changed()
@@ -150,21 +141,11 @@ class MessageList(QAbstractScrollArea):
         self._arrange(anchor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        bar = self.verticalScrollBar()
-        steps: dict[int, int] = {
-            Qt.Key.Key_Up: -_STEP,
-            Qt.Key.Key_Down: _STEP,
-            Qt.Key.Key_PageUp: -bar.pageStep(),
-            Qt.Key.Key_PageDown: bar.pageStep(),
-            Qt.Key.Key_Home: -bar.maximum(),
-        }
         if event.matches(QKeySequence.StandardKey.Copy):
             self._owner.copy()
         elif event.key() == Qt.Key.Key_End:
             self.jump_to_end()
-        elif event.key() in steps:
-            bar.setValue(bar.value() + steps[event.key()])
-        else:
+        elif not scroll_by_key(self.verticalScrollBar(), event.key(), _STEP):
             event.ignore()
 
     def focusNextPrevChild(self, next: bool) -> bool:
@@ -183,10 +164,10 @@ class MessageList(QAbstractScrollArea):
         self._model.rowsAboutToBeRemoved.connect(self._on_about_to_be_removed)
         self._model.rowsRemoved.connect(self._on_removed)
         self._model.dataChanged.connect(self._on_data_changed)
-        self._spares.height_changed.connect(self.remeasure)
-        self._spares.asked.connect(self.asked)
-        self._spares.edit_accepted.connect(self.edit_accepted)
-        self._spares.version_requested.connect(self._on_version_requested)
+        self.spares.height_changed.connect(self.remeasure)
+        self.spares.asked.connect(self.asked)
+        self.spares.edit_accepted.connect(self.edit_accepted)
+        self.spares.version_requested.connect(self._on_version_requested)
         self._owner.dragged.connect(self._on_dragged)
         self._looks.changed.connect(self._on_look_changed)
         app = QApplication.instance()
@@ -195,7 +176,7 @@ class MessageList(QAbstractScrollArea):
 
     def _make_widget(self, item: MessageItem) -> MessageWidget:
         self._has_unstyled |= not self._is_shown
-        widget = self._spares.take(item)
+        widget = self.spares.take(item)
         self.widget_made.emit(item.id)
         return widget
 
@@ -259,14 +240,7 @@ class MessageList(QAbstractScrollArea):
     def _mark_newest(self) -> None:
         last = self._model.rowCount() - 1
         newest = self._rows.widgets.get(self._model.item_id(last)) if last >= 0 else None
-        if newest is not self._newest:
-            if self._newest is not None and self._newest in self._rows.widgets.values():
-                self._newest.foot.set_always_shown(is_always_shown=False)
-                self._newest.show_view(None)
-            self._newest = newest
-            if newest is not None:
-                newest.foot.set_always_shown(is_always_shown=True)
-                newest.show_view(self._view)
+        self._newest.mark(newest, self._rows.widgets)
 
     def _set_follows(self, *, follows: bool) -> None:
         if follows != self._follows:
@@ -277,7 +251,7 @@ class MessageList(QAbstractScrollArea):
         self._is_arranging = True
         self._rows.reset()
         self._is_arranging = False
-        self._newest = None
+        self._newest.forget()
         self._set_follows(follows=True)
         self._arrange(None)
 
@@ -306,9 +280,9 @@ class MessageList(QAbstractScrollArea):
 
     def _on_look_changed(self) -> None:
         anchor = self._anchor()
-        self._newest = None
-        self._spares.drop()
-        self._spares.prepare()
+        self._newest.forget()
+        self.spares.drop()
+        self.spares.prepare()
         self._is_arranging = True
         self._rows.change_look()
         self._is_arranging = False
@@ -316,22 +290,9 @@ class MessageList(QAbstractScrollArea):
         self._arrange(anchor)
 
     def _on_dragged(self, global_point: QPoint) -> None:
-        """Scroll while text is selected beyond the view."""
-        y = self.viewport().mapFromGlobal(global_point).y()
-        beyond = min(0, y) + max(0, y - self.viewport().height())
-        if beyond:
-            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + beyond)
+        scroll_after(self.verticalScrollBar(), self.viewport(), global_point)
 
     def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:  # noqa: ARG002 Qt's signature
         """Bring a control that got the focus by the keyboard into sight."""
-        if new is None or self._is_arranging or not self.viewport().isAncestorOf(new):
-            return
-        top = new.mapTo(self.viewport(), new.rect().topLeft()).y()
-        bottom = top + new.height()
-        bar = self.verticalScrollBar()
-        if new.height() >= self.viewport().height():
-            return
-        if top < 0:
-            bar.setValue(bar.value() + top - _BELOW)
-        elif bottom > self.viewport().height():
-            bar.setValue(bar.value() + bottom - self.viewport().height() + _BELOW)
+        if new is not None and not self._is_arranging and self.viewport().isAncestorOf(new):
+            bring_into_sight(self.verticalScrollBar(), self.viewport(), new, _BELOW)

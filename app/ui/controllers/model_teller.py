@@ -1,0 +1,63 @@
+"""The model as it is now, and how everyone hears of every change in order."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.ui.controllers.model_changes import Background, judged
+from app.ui.model_view import ModelView
+
+
+class ModelTeller(QObject):
+    """Holds the `ModelView` of the window and what it follows from; who inherits changes it.
+
+    Signals:
+        view_changed: a `ModelView`, to every listener in the order they came to be.
+        answer_event: `PromptProgress`, `Token`, `Finished` or `Failed` of the running answer; the last one
+            comes before the view is `READY` or `FAILED`.
+        speed_changed: tokens per second or None, and whether it is the prompt that is being read.
+        pick_refused: a `Finding`: why the file picked last is not taken; the loaded model stays.
+    """
+
+    view_changed = Signal(object)
+    answer_event = Signal(object)
+    speed_changed = Signal(object, bool)
+    pick_refused = Signal(object)
+
+    def __init__(self, language: Callable[[], str], engine_name: str | None) -> None:
+        """Begin without a model.
+
+        Args:
+            engine_name: The person's choice; None lets Moxie choose.
+        """
+        super().__init__()
+        self._language = language
+        self._view = ModelView(engine_name=engine_name)
+        self._background = Background(engine_name=engine_name)
+        self._untold: deque[ModelView] = deque()
+
+    @property
+    def view(self) -> ModelView:
+        """The model as it is now."""
+        return self._view
+
+    def _change(self, **values: Any) -> None:
+        self._show(replace(self._view, **values))
+
+    def _show(self, view: ModelView) -> None:
+        is_english = self._language().startswith("en")
+        view = judged(view, replace(self._background, is_english=is_english))
+        if view == self._view:
+            return
+        self._view = view
+        self._untold.append(view)
+        if len(self._untold) > 1:
+            return  # a listener did this: everyone hears of it after what is being told now
+        while self._untold:
+            try:
+                self.view_changed.emit(self._untold[0])
+            finally:
+                self._untold.popleft()
