@@ -59,7 +59,7 @@ def print_repairs(repairs: Iterable[Repair], context: CliContext) -> None:
     """Print each repair in a line."""
     for repair in repairs:
         for change in repair.changes:
-            context.say(f"cli.repair.{_word_of(repair)}", **_change_values(change, repair, context))
+            context.say(f"cli.repair.{_word_of(repair, change)}", **_change_values(change, repair, context))
         if not repair.changes:
             context.say("cli.repair.renamed")
 
@@ -98,9 +98,9 @@ def print_check(check: CopyCheck, context: CliContext) -> None:
         context.say("cli.repair.not_tried")
 
 
-def _word_of(repair: Repair) -> str:
+def _word_of(repair: Repair, change: MetadataChange) -> str:
     if repair.kind is RepairKind.PATCHED_COPY:
-        return "in_copy"
+        return "twice" if change.type_before is None and change.type_after is None else "in_copy"
     if repair.needs_choice:
         return "to_choose"
     return "override" if repair.is_on else "override_off"
@@ -112,13 +112,9 @@ def _change_values(change: MetadataChange, repair: Repair, context: CliContext) 
     is_gone = change.type_after is None
     after = nothing if is_gone else f"{change.type_after} {_shown(change.value_after)}"
     source = "" if repair.source is None else context.texts.text(f"repair.source.{repair.source.value}")
-    return {
-        "key": change.key,
-        "before": before,
-        "after": after,
-        "source": source,
-        "model": repair.model or "",
-    }
+    words = f"{source} {repair.model or ''}".strip()
+    told = context.texts.text("cli.repair.told", words=words) if words else ""
+    return {"key": change.key, "before": before, "after": after, "source": source, "told": told}
 
 
 def _shown(value: object) -> str:

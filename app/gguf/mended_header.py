@@ -169,9 +169,10 @@ def _with_notes(
 
 
 def _said(change: MetadataChange) -> str:
+    if change.type_before and not change.type_after:
+        return f"{change.key}: left out ({change.type_before})"
     before = f"{change.type_before} {change.value_before}" if change.type_before else "nothing"
-    after = f"{change.type_after} {change.value_after}" if change.type_after else "nothing"
-    return f"{change.key}: {before} -> {after}"
+    return f"{change.key}: {before} -> {change.type_after} {change.value_after}"
 
 
 def _unicode(text: str) -> str:

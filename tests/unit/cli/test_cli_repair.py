@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from app.cli.main import main
 from app.gguf.inspect_file import inspect_path
 from app.library.repair_check import CopyCheck
 from tests.builders import moe_model, u32, write_gguf
+from tests.models.broken import BROKEN_CASES
 
 A = "qwen3moe"
 
@@ -52,6 +54,22 @@ def test_a_plan_shows_every_byte_and_writes_nothing(
         assert content[change["offset"] :].startswith(before)
     assert document["written"] is None
     assert [file.name for file in without_used.parent.glob("*.gguf*")] == [without_used.name]
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_what_nobody_knows_leaves_no_empty_brackets(
+    without_used: Path, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["repair", str(without_used), "--plan", "--lang", language])
+    shown = capsys.readouterr().out
+    assert f"{A}.expert_used_count" in shown
+    assert not re.search(r"[(（]\s*[)）]", shown)
+
+
+def test_a_key_that_comes_twice_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = next(case for case in BROKEN_CASES if case.name == "key-duplicated")
+    main(["repair", str(case.write(tmp_path)), "--plan"])
+    assert f"{A}.expert_count is there more than once" in capsys.readouterr().out
 
 
 def test_a_value_nobody_knows_is_asked_for(without_used: Path, capsys: pytest.CaptureFixture[str]) -> None:

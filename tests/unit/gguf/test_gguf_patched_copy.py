@@ -162,6 +162,7 @@ def test_the_second_of_a_key_that_comes_twice_goes(tmp_path: Path) -> None:
     write_copy(plan)
     copy = read_header(plan.model)
     assert (copy.duplicate_keys, copy.keys[f"{A}.expert_count"]) == ((), 8)
+    assert copy.keys["moxie.repairs"] == f"{A}.expert_count: left out (u32)"
 
 
 def test_a_full_disk_is_a_finding_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
