@@ -37,6 +37,10 @@ _POLL_SECONDS = 0.2
 """Waiting in slices lets Ctrl-C through on Windows."""
 
 
+class GivenUpError(Exception):
+    """Nobody waits for the answer any more."""
+
+
 class BlockingEngine:
     """One engine, one caller's thread. Leaving the `with` block ends its processes."""
 
@@ -84,19 +88,24 @@ class BlockingEngine:
         assert loaded is not None  # READY comes only after Loaded
         return loaded
 
-    def check(self, path: Path, options: EngineOptions) -> Checked:
+    def check(
+        self, path: Path, options: EngineOptions, is_cancelled: Callable[[], bool] = lambda: False
+    ) -> Checked:
         """Ask whether the engine takes the file.
 
         Raises:
             FindingError: the engine cannot tell, or did not start.
+            GivenUpError: cancelled; `close` ends the engine, wherever it is.
         """
         self._session.check(path, options)
         checked: Checked | None = None
-        for event in self._until_settled():
+        for event in self._until_settled(is_cancelled):
             if isinstance(event, Failed):
                 raise FindingError(event.finding)
             if isinstance(event, Checked):
                 checked = event
+        if checked is None and is_cancelled():
+            raise GivenUpError
         assert checked is not None  # IDLE without Failed comes only after Checked
         return checked
 
@@ -135,9 +144,9 @@ class BlockingEngine:
         """End the engine's processes; harmless twice."""
         self._session.close()
 
-    def _until_settled(self) -> Iterator[Event]:
-        """Yield events until the session waits for the next request again."""
-        while True:
+    def _until_settled(self, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Yield events until the session waits for the next request again, or nobody waits for them."""
+        while not is_cancelled():
             try:
                 event = self._events.get(timeout=_POLL_SECONDS)
             except queue.Empty:

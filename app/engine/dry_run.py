@@ -1,16 +1,20 @@
 """Asks the built-in engine what it thinks of a file, in a process that may die of it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from app.engine.blocking import BlockingEngine
+from app.engine.blocking import BlockingEngine, GivenUpError
 from app.engine.refusals import REFUSALS
+from app.engine.session_state import SessionLimits
 from app.engine.spec import BackendKind, EngineSpec
 from app.findings import Finding, FindingCode, FindingError, Severity, note
 from app.options import EngineOptions, KvOverrideValue
 
 WORKER: Final = EngineSpec("worker", BackendKind.LLAMA)
+
+_LIMITS: Final = SessionLimits(close_seconds=1.0)
+"""Nothing is lost with a process that only looks."""
 
 _UNAVAILABLE: Final = (FindingCode.ENGINE_MISSING, FindingCode.ENGINE_CHECK_UNAVAILABLE)
 _VERDICTS: Final = REFUSALS | {
@@ -34,19 +38,26 @@ _WITH_THE_FILE: Final = (None, "load", "check")
 
 
 def engine_accepts(
-    path: Path, kv_overrides: tuple[tuple[str, KvOverrideValue], ...] = ()
+    path: Path,
+    kv_overrides: tuple[tuple[str, KvOverrideValue], ...] = (),
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> tuple[bool | None, tuple[Finding, ...]]:
     """Return the engine's verdict on `path` and why; no tensor is read.
 
     None means that there is no verdict: the engine is not installed, or it failed before it came to
-    the file. Takes under a second for files of any size; starts and ends one process.
+    the file, or it was cancelled. Takes under a second for files of any size; starts and ends one process.
+
+    Args:
+        is_cancelled: Asked while the engine looks; its process is ended then, wherever it is.
     """
     options = EngineOptions(n_gpu_layers=0, kv_overrides=kv_overrides)
     try:
-        with BlockingEngine(WORKER) as engine:
-            checked = engine.check(path, options)
+        with BlockingEngine(WORKER, _LIMITS) as engine:
+            checked = engine.check(path, options, is_cancelled)
     except FindingError as reason:
         return _verdict_of(reason.finding)
+    except GivenUpError:
+        return None, ()
     return checked.accepted, checked.findings
 
 

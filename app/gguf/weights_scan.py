@@ -96,6 +96,11 @@ def scan_weights(
     return _findings(run)
 
 
+def can_scan(facts: ModelFacts) -> bool:
+    """Return whether a scan has anything to look at."""
+    return any(_can_read(tensor) for tensor in facts.tensors)
+
+
 def _scan(facts: ModelFacts, tensors: Sequence[TensorInfo], run: _Run, *, is_full: bool) -> None:
     starts: dict[int, int] = {}
     files: dict[int, FileIO] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 from app.findings import Finding
 from app.gguf.anatomy import Anatomy
 from app.gguf.facts import FileKind, ModelFacts
+from app.library.weights_memory import WeightsCheck
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.report import PLANNED_KINDS
 from app.ui.model_view import ModelPhase, ModelView
@@ -25,6 +26,21 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class WeightsView:
+    """What is known of the weights.
+
+    Attributes:
+        check: None while nothing was looked at, and where nothing can be.
+        progress: How far reading all of them is, 0 to 1; None when that is not under way.
+        is_sampling: A first look is under way.
+    """
+
+    check: WeightsCheck | None = None
+    progress: float | None = None
+    is_sampling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPageView:
     """Everything the right side of the Models page shows.
 
@@ -35,6 +51,7 @@ class ModelPageView:
         plans: Where everything goes with each step of the ladder; empty when there is no plan.
         chosen: Index of the step that the load button takes.
         verdict_findings: Why the engine refuses, or why it has no verdict.
+        weights: What its weights hold.
         last_load: What became of the last load of this very file in this session.
         loaded_at: When that was, in the words of the system.
     """
@@ -52,8 +69,15 @@ class ModelPageView:
     chosen: int = 0
     verdict: Verdict = Verdict.NOT_ASKED
     verdict_findings: tuple[Finding, ...] = ()
+    weights: WeightsView = WeightsView()
     last_load: ModelView | None = None
     loaded_at: str = ""
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Those of header, plan and weights."""
+        check = self.weights.check
+        return self.findings if check is None else (*self.findings, *check.findings)
 
     @property
     def plan(self) -> OffloadPlan | None:

@@ -96,6 +96,8 @@ class LibraryWiring(QObject):
         page.step_chosen.connect(shown.choose_step)
         page.finding_action_requested.connect(self._on_finding_action)
         page.engine_requested.connect(shown.ask_engine)
+        page.weights_requested.connect(shown.weights.check_all)
+        page.weights_cancelled.connect(shown.weights.cancel)
         page.again_requested.connect(shown.look_again)
         page.folder_requested.connect(self._on_show_folder)
 

@@ -11,6 +11,8 @@ from pytestqt.qtbot import QtBot
 from app.findings import FindingCode
 from app.gguf.display_name import file_title
 from app.gguf.facts import FileKind
+from app.gguf.inspect_file import inspect_path
+from app.gguf.reader import read_header
 from app.hardware.facts import GpuInfo
 from app.paths import settings_file
 from app.planner.facts import Wishes
@@ -158,7 +160,7 @@ def test_a_moe_model_is_shown_layer_by_layer_without_loading_it(
     assert page.layers.foot.text().startswith("Layer 3: attention ")
     assert "routed experts" in page.layers.foot.text()
     found = words_of(page.findings)
-    assert "1 warning" in found
+    assert "warning" in found
     assert "Both parts of the file are here and complete." in found
     assert "tok/s" not in words_of(page.steps)  # no bandwidth was measured here
 
@@ -200,6 +202,51 @@ def test_a_broken_file_says_why_and_so_does_the_engine(driver: WindowDriver, pag
     assert "1 error" in words_of(page.findings)
     assert "The file is complete." not in words_of(page.findings)
     assert "The engine refuses this file." in words_of(page.findings)
+
+
+def test_weights_are_sampled_unbidden_and_read_in_full_on_request(
+    driver: WindowDriver, page: ModelsPage
+) -> None:
+    choose(driver, "tiny")
+    shown, line = wiring_of(driver).shown, page.findings.weights
+    driver.wait_for(lambda: shown.view.weights.check is not None)
+    assert "Weights sampled: no NaN" in words_of(line)
+    driver.click(line.check)
+    driver.wait_for(lambda: shown.view.weights.check is not None and shown.view.weights.check.is_full)
+    assert "All weights were read: no NaN" in words_of(line)
+    assert line.check.isHidden() and line.cancel.isHidden()
+
+
+def test_a_file_of_nothing_but_zeros_is_not_called_sound(driver: WindowDriver, page: ModelsPage) -> None:
+    choose(driver, "GLM")
+    shown, line = wiring_of(driver).shown, page.findings.weights
+    driver.wait_for(lambda: shown.view.weights.check is not None)
+    assert FindingCode.WEIGHTS_ALL_ZERO in {finding.code for finding in shown.view.all_findings}
+    assert "is not in order" in words_of(line)
+    driver.click(line.check)  # some 60 GB: there is time to think better of it
+    assert line.progress.isVisible() and line.cancel.isVisible()
+    driver.click(line.cancel)
+    assert shown.view.weights.progress is None
+    assert "is not in order" in words_of(line)
+
+
+def test_weights_that_are_no_numbers_stop_a_load_before_it(
+    driver: WindowDriver, page: ModelsPage, library: Path
+) -> None:
+    file = write_tiny("llama", library / "nan.gguf")
+    tensor = next(t for t in inspect_path(file).facts.tensors if t.name == "output_norm.weight")
+    with file.open("r+b") as stream:
+        stream.seek(read_header(file).data_offset + tensor.offset_bytes)
+        stream.write(b"\x00\x00\xc0\x7f" * 4)
+    wiring_of(driver).look()
+    driver.wait_for(lambda: file in {model.path for model in wiring_of(driver).library.models})
+    choose(driver, "nan")
+    failed = FindingCode.WEIGHTS_NOT_FINITE
+    driver.wait_for(lambda: failed in {f.code for f in wiring_of(driver).shown.view.all_findings})
+    assert page.head.load.isHidden()
+    driver.program.model.pick(file)
+    driver.wait_for_phase(ModelPhase.FAILED)
+    assert driver.view.failure is not None and driver.view.failure.code is failed
 
 
 def test_a_projector_says_what_it_is(driver: WindowDriver, page: ModelsPage) -> None:

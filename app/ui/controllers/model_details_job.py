@@ -1,5 +1,6 @@
 """Works out the details of a model; slow, so it runs in the background. No Qt."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -30,15 +31,26 @@ def details_of(path: Path, inspected: InspectedFile | None = None) -> ModelDetai
     Args:
         inspected: Of the same file where that is known; else it is inspected.
     """
-    inspected = inspected or inspect_path(path)
+    details = details_unless(lambda: False, inspected or inspect_path(path))
+    assert details is not None  # nobody cancels it
+    return details
+
+
+def details_unless(is_cancelled: Callable[[], bool], inspected: InspectedFile) -> ModelDetailsFacts | None:
+    """Return the details as `details_of` does; None when that was cancelled between two of its steps."""
     facts = inspected.facts
     metadata, problem = _metadata(facts.path)
+    if is_cancelled():
+        return None
+    template = template_facts(inspected)
+    if is_cancelled():
+        return None
     return ModelDetailsFacts(
         facts=facts,
         anatomy=anatomy_of(facts),
         caches=cache_figures(facts),
         kv_type=_DEFAULTS.type_k,
-        template=template_facts(inspected),
+        template=template,
         metadata=metadata,
         metadata_problem=problem,
         tensors=tensor_table(facts),

@@ -1,6 +1,6 @@
 """What the model controller has done outside the GUI thread. No Qt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile, findings_for_chat
 from app.library.default_model import default_model_findings
 from app.library.repair_memory import inspect_remembered
+from app.library.weights_memory import WEIGHTS, WeightsMemory
 from app.options import EngineOptions
 from app.parsing.template_findings import CheckedTemplate, with_template_checked
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
@@ -48,12 +49,14 @@ class ModelPorts:
     Attributes:
         fresh_budget: Memory as it is now.
         choose: Name of an engine, or None -> the engine.
+        weights: None looks at no weights.
         language: The window's: some notes are not for everyone.
     """
 
     fresh_budget: Callable[[], MemoryBudget]
     inspect: Callable[[Path], InspectedFile] = inspect_remembered
     check_template: Callable[[InspectedFile], CheckedTemplate] = with_template_checked
+    weights: WeightsMemory | None = WEIGHTS
     choose: Callable[[str | None, str | None], EngineSpec] = choose_engine
     make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session
     language: Callable[[], str] = system_language
@@ -106,14 +109,21 @@ class LaunchRequest:
 
 
 def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
-    """Read the header, try the chat template, look at the machine, plan."""
+    """Read the header, try the chat template, sample the weights, look at the machine, plan."""
     inspected = ports.check_template(ports.inspect(path)).inspected
     findings = findings_for_chat(inspected)
+    if ports.weights is not None and _is_good(findings):
+        sampled = ports.weights.sample(inspected.facts)
+        findings += sampled.findings if sampled is not None else ()
     budget = ports.fresh_budget()
-    is_good = all(finding.severity is not Severity.ERROR for finding in findings)
+    is_good = _is_good(findings)
     plan = plan_offload(inspected.facts, budget, wishes) if is_good else None
     notes = default_model_findings(path) if is_good else ()
     return CheckedModel(inspected.facts, findings, notes, budget, plan)
+
+
+def _is_good(findings: Iterable[Finding]) -> bool:
+    return all(finding.severity is not Severity.ERROR for finding in findings)
 
 
 def refusal_of(ports: ModelPorts, path: Path) -> Finding | None:

@@ -1,5 +1,6 @@
 """The model the Models page shows: looked at, planned, and put before the engine, but never loaded."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,15 +10,17 @@ from typing import Any, Final
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.dry_run import engine_accepts
-from app.findings import Finding
+from app.findings import Finding, Severity
 from app.gguf.anatomy import Anatomy, anatomy_of
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile
+from app.library.weights_memory import WEIGHTS, WeightsCheck
 from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_of_step
-from app.ui.controllers.model_details_job import details_of
+from app.ui.controllers.model_details_job import details_unless
 from app.ui.controllers.model_jobs import CheckedModel, ModelPorts, check_model
-from app.ui.model_page_view import ModelPageView, Verdict
+from app.ui.controllers.shown_weights import ShownWeights
+from app.ui.model_page_view import ModelPageView, Verdict, WeightsView
 from app.ui.model_view import ModelView
 from app.ui.tasks import Tasks
 from app.ui.views.model_details.facts import ModelDetailsFacts
@@ -28,15 +31,20 @@ CHECK_AFTER_MS: Final = 90
 ASK_AFTER_MS: Final = 350
 """Likewise, before a process is started."""
 
-Accepts = Callable[[Path, tuple[tuple[str, Any], ...]], tuple[bool | None, tuple[Finding, ...]]]
+Accepts = Callable[
+    [Path, tuple[tuple[str, Any], ...], Callable[[], bool]], tuple[bool | None, tuple[Finding, ...]]
+]
 
 
 @dataclass(frozen=True, slots=True)
 class _LookedAt:
+    """What a look at a file gave."""
+
     checked: CheckedModel
     anatomy: Anatomy
     plans: tuple[OffloadPlan, ...]
     inspected: InspectedFile
+    weights: WeightsCheck | None
 
 
 class ShownModel(QObject):
@@ -58,8 +66,10 @@ class ShownModel(QObject):
         self._accepts = accepts
         self._view = ModelPageView()
         self._details: ModelDetailsFacts | None = None
-        self._job = 0  # results of an older job than this are outdated
+        self._given_up = threading.Event()  # of the jobs under way: their results are not wanted
         self._is_asking = False
+        self.weights = ShownWeights(tasks, ports.weights or WEIGHTS)
+        self.weights.view_changed.connect(self._on_weights)
         self._may_ask = True
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self._check)
@@ -77,10 +87,11 @@ class ShownModel(QObject):
         return self._details
 
     def show(self, path: Path | None) -> None:
-        """Look at another file; what was under way for the one before is dropped."""
+        """Look at another file; what is under way for the one before is given up, its processes are ended."""
         if path == self._view.path:
             return
         self._stop()
+        self.weights.show(None)
         self._set_details(None)
         self._set(ModelPageView(path=path, is_checking=path is not None))
         if path is not None:
@@ -124,26 +135,28 @@ class ShownModel(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Drop what is under way."""
+        """Give up what is under way."""
         self._stop()
+        self.weights.show(None)
 
     def _stop(self) -> None:
-        self._job += 1
+        self._given_up.set()
+        self._given_up = threading.Event()
         self._check_timer.stop()
         self._ask_timer.stop()
 
     def _check(self) -> None:
         path = self._view.path
         assert path is not None  # the timer is stopped without one
-        self._job += 1
+        given_up = self._given_up
         self._tasks.run_in_background(
-            partial(_look_at, self._ports, path, self._view.wishes),
-            partial(self._on_looked_at, self._job),
-            partial(self._on_failed, self._job),
+            partial(_look_at, self._ports, path, self._view.wishes, given_up.is_set),
+            partial(self._on_looked_at, given_up),
+            partial(self._on_failed, given_up),
         )
 
-    def _on_looked_at(self, job: int, seen: _LookedAt) -> None:
-        if job != self._job:
+    def _on_looked_at(self, given_up: threading.Event, seen: _LookedAt | None) -> None:
+        if seen is None or given_up.is_set():
             return
         checked = seen.checked
         steps = checked.plan.ladder if checked.plan is not None else ()
@@ -163,45 +176,54 @@ class ShownModel(QObject):
         self._set(replace(view, verdict=Verdict.ASKING) if asks else view)
         if checked.facts.tensor_count:
             self._tasks.run_in_background(
-                partial(details_of, checked.facts.path, seen.inspected),
-                partial(self._on_details, job),
+                partial(details_unless, given_up.is_set, seen.inspected),
+                partial(self._on_details, given_up),
             )
+        self.weights.show(None if checked.failure else checked.facts, seen.weights)
         if asks:
             self._ask_timer.start()
 
-    def _on_details(self, job: int, details: ModelDetailsFacts) -> None:
-        if job == self._job:
+    def _on_details(self, given_up: threading.Event, details: ModelDetailsFacts | None) -> None:
+        if details is not None and not given_up.is_set():
             self._set_details(details)
 
-    def _on_failed(self, job: int, reason: Exception) -> None:
-        if job == self._job:
+    @Slot(object)
+    def _on_weights(self, weights: WeightsView) -> None:
+        view = replace(self._view, weights=weights)
+        failed = next((f for f in view.all_findings if f.severity is Severity.ERROR), None)
+        if failed is not None and view.failure is None:
+            view = replace(view, failure=failed, steps=(), plans=(), chosen=0)
+        self._set(view)
+
+    def _on_failed(self, given_up: threading.Event, reason: Exception) -> None:
+        if not given_up.is_set():
             self._set(replace(self._view, is_checking=False))
         raise reason
 
     def _ask_if_free(self) -> None:
-        """Start a process, one at a time; who chose another file meanwhile waits for its end."""
+        """Start a process, one at a time; that of another file is ending."""
         if not self._is_asking and self._view.facts is not None:
             self._ask(self._view.facts)
 
     def _ask(self, facts: ModelFacts) -> None:
         self._is_asking = True
         self._tasks.run_in_background(
-            partial(self._accepts, facts.path, facts.kv_overrides),
-            partial(self._on_answer, facts),
-            partial(self._on_no_answer, facts),
+            partial(self._accepts, facts.path, facts.kv_overrides, self._given_up.is_set),
+            partial(self._on_answer, self._given_up),
+            partial(self._on_no_answer, self._given_up),
         )
 
-    def _on_answer(self, facts: ModelFacts, answer: tuple[bool | None, tuple[Finding, ...]]) -> None:
+    def _on_answer(self, given_up: threading.Event, answer: tuple[bool | None, tuple[Finding, ...]]) -> None:
         self._is_asking = False
         is_accepted, findings = answer
-        if facts is self._view.facts:
+        if not given_up.is_set():
             verdict = {True: Verdict.ACCEPTED, False: Verdict.REFUSED, None: Verdict.UNKNOWN}[is_accepted]
             self._set(replace(self._view, verdict=verdict, verdict_findings=findings))
         elif self._view.verdict is Verdict.ASKING and not self._ask_timer.isActive():
             self._ask_if_free()
 
-    def _on_no_answer(self, facts: ModelFacts, reason: Exception) -> None:
-        self._on_answer(facts, (None, ()))
+    def _on_no_answer(self, given_up: threading.Event, reason: Exception) -> None:
+        self._on_answer(given_up, (None, ()))
         raise reason
 
     def _set_details(self, details: ModelDetailsFacts | None) -> None:
@@ -215,9 +237,16 @@ class ShownModel(QObject):
             self.view_changed.emit(view)
 
 
-def _look_at(ports: ModelPorts, path: Path, wishes: Wishes) -> _LookedAt:
+def _look_at(
+    ports: ModelPorts, path: Path, wishes: Wishes, is_cancelled: Callable[[], bool]
+) -> _LookedAt | None:
     inspected = ports.inspect(path)
-    checked = check_model(replace(ports, inspect=lambda _path: inspected), path, wishes)
+    if is_cancelled():
+        return None
+    checked = check_model(replace(ports, inspect=lambda _path: inspected, weights=None), path, wishes)
+    if is_cancelled():
+        return None
     plan, facts = checked.plan, checked.facts
     plans = () if plan is None else tuple(plan_of_step(facts, checked.budget, plan, s) for s in plan.ladder)
-    return _LookedAt(checked, anatomy_of(facts), plans, inspected)
+    known = ports.weights.known(facts) if ports.weights is not None else None
+    return _LookedAt(checked, anatomy_of(facts), plans, inspected, known)

@@ -10,6 +10,7 @@ from app.findings import Finding, Severity
 from app.ui.model_page_view import ModelPageView, Verdict
 from app.ui.theme.look import Look, LookSource
 from app.ui.views.finding_actions import finding_actions
+from app.ui.views.model_weights import WeightsRow, weights_state
 from app.ui.views.models_words import complete_words
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
@@ -49,6 +50,8 @@ class ModelFindings(QWidget):
         self._complete_rule = holder(column(rule()))
         self.engine = EngineRow(looks)
         self._engine_rule = holder(column(rule()))
+        self.weights = WeightsRow(looks)
+        self._weights_rule = holder(column(rule()))
         head = row(self._title, *self._chips.values(), None, gap=6)
         body = column(
             head,
@@ -57,6 +60,8 @@ class ModelFindings(QWidget):
             self._complete,
             self._engine_rule,
             self.engine,
+            self._weights_rule,
+            self.weights,
             None,
             gap=10,
         )
@@ -75,10 +80,10 @@ class ModelFindings(QWidget):
         look, view = self._looks.look, self._view
         self._title.setText(look.text("ui.plan.findings.title"))
         for severity, chip in self._chips.items():
-            count = sum(1 for finding in view.findings if finding.severity is severity)
+            count = sum(1 for finding in _once(view.all_findings) if finding.severity is severity)
             chip.setVisible(count > 0)
             chip.setText(_count_words(look, severity, count))
-        shown = _once(view.findings)
+        shown = _once(view.all_findings)
         actions = finding_actions(shown, view.wishes)
         if shown:
             self.findings.show_findings(shown, {code: say(look.texts, w) for code, w in actions.items()})
@@ -92,6 +97,10 @@ class ModelFindings(QWidget):
         has_engine = view.can_ask_engine
         self.engine.setVisible(has_engine)
         self._engine_rule.setVisible(has_engine and (bool(shown) or complete is not None))
+        self.weights.show_view(view)
+        has_weights = weights_state(view.weights) is not None
+        self.weights.setVisible(has_weights)
+        self._weights_rule.setVisible(has_weights)
 
 
 class EngineRow(QWidget):

@@ -37,6 +37,7 @@ class ModelsPage(QWidget):
         step_chosen: index of the step the load button means.
         finding_action_requested: the `Finding` whose button was pressed.
         engine_requested, again_requested, folder_requested: about the file shown.
+        weights_requested, weights_cancelled: all its weights are to be read, or no longer.
     """
 
     shown = Signal()
@@ -47,6 +48,8 @@ class ModelsPage(QWidget):
     engine_requested = Signal()
     again_requested = Signal()
     folder_requested = Signal()
+    weights_requested = Signal()
+    weights_cancelled = Signal()
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
@@ -139,6 +142,8 @@ class ModelsPage(QWidget):
         self.steps.step_chosen.connect(self.step_chosen)
         self.findings.finding_action_requested.connect(self.finding_action_requested)
         self.findings.engine_requested.connect(self.engine_requested)
+        self.findings.weights.check_requested.connect(self.weights_requested)
+        self.findings.weights.cancel_requested.connect(self.weights_cancelled)
         self.state.again_requested.connect(self.again_requested)
         self.state.folder_requested.connect(self.folder_requested)
         self.empty.file.clicked.connect(self.list.file_requested)

@@ -1,5 +1,6 @@
 """The engine's own verdict on a file, from a process that may die of it."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from app.engine import dry_run
 from app.engine.blocking import BlockingEngine
 from app.engine.dry_run import engine_accepts
 from app.findings import Finding, FindingCode, FindingError, Severity, error
+from tests.controller_setup import workers
 
 pytestmark = pytest.mark.engine
 
@@ -52,10 +54,17 @@ def test_an_engine_that_never_came_to_the_file_gives_no_verdict(
     monkeypatch: pytest.MonkeyPatch, finding: Finding, code: FindingCode, severity: Severity
 ) -> None:
     class NoEngine(BlockingEngine):
-        def check(self, path: Path, options: object) -> object:  # type: ignore[override]  # a fake's freedom
+        def check(self, path: Path, options: object, is_cancelled: object = None) -> object:  # type: ignore[override]
             raise FindingError(finding)
 
     monkeypatch.setattr(dry_run, "BlockingEngine", NoEngine)
     accepted, (told,) = engine_accepts(Path("any.gguf"))
     assert accepted is None
     assert (told.code, told.severity) == (code, severity)
+
+
+def test_a_check_nobody_waits_for_any_more_ends_its_process(moe_model: Path) -> None:
+    started = time.monotonic()
+    assert engine_accepts(moe_model, (), lambda: bool(workers())) == (None, ())
+    assert workers() == []
+    assert time.monotonic() - started < 10
