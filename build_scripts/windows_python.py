@@ -40,6 +40,15 @@ SIGNED_LIBRARIES: Final = frozenset(
 )
 SIGNER: Final = "O=Python Software Foundation"
 
+NUMPY: Final = PinnedWheel(
+    "numpy",
+    "1.26.4",
+    "numpy-1.26.4-cp311-cp311-win_amd64.whl",
+    "cd25bcecc4974d09257ffcd1f098ee778f7834c3ad767fe5db785be9a4aa9cb2",
+    platform="win_amd64",
+)
+"""The oldest that the program takes: the locked one calls `crealf` of ucrtbase, which Wine 10 lacks."""
+
 PACKAGES: Final = (
     *("colorama", "hypothesis", "iniconfig", "jinja2", "markupsafe", "nvidia-ml-py", "packaging"),
     *("platformdirs", "pluggy", "psutil", "pygments", "pytest", "sortedcontainers"),
@@ -72,7 +81,7 @@ def prepare(progress: Progress, folder: Path) -> Path:
         _place_runtime(fetch(progress, RUNTIME), target)
         _place_standard_library(target / "Lib")
         _compile_stubs(target, Path(made))
-        _place_packages(target / "Lib" / "site-packages")
+        _place_packages(target / "Lib" / "site-packages", [fetch(progress, NUMPY)])
         target.replace(folder)
     stamp_file.write_text(stamp, encoding="ascii")
     return folder / "python.exe"
@@ -171,13 +180,13 @@ def _compile_stubs(target: Path, work: Path) -> None:
     run_logged([COMPILER, *options, "-o", target / "python3.dll", work / "entry.c", work / "python3.def"])
 
 
-def _place_packages(target: Path) -> None:
+def _place_packages(target: Path, others: Sequence[Path]) -> None:
     target.mkdir(parents=True)
     with tempfile.TemporaryDirectory(dir=_made(DOWNLOADS)) as folder:
         wanted = Path(folder) / "wanted.txt"
         wanted.write_text(locked(LOCK.read_text(encoding="utf-8"), PACKAGES), encoding="utf-8")
         pip("download", *_windows_options(), "-d", folder, "-r", wanted)
-        for wheel in sorted(Path(folder).glob("*.whl")):
+        for wheel in (*sorted(Path(folder).glob("*.whl")), *others):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(target)
 
