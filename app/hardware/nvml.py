@@ -25,6 +25,10 @@ _PLAUSIBLE_CELSIUS: Final = range(1, 150)
 """Cards without a sensor answer 0 or 255."""
 
 
+def _itself(library: Any) -> Any:
+    return library
+
+
 class NvmlSource:
     """The NVIDIA cards of this machine. Any thread; each call blocks for some driver calls.
 
@@ -38,14 +42,17 @@ class NvmlSource:
         *,
         process_ids: Callable[[], Collection[int]] = tuple,
         clock: Callable[[], float] = time.monotonic,
+        watched: Callable[[Any], Any] = _itself,
     ) -> None:
         """Start nothing yet.
 
         Args:
             library: Stands in for the `pynvml` module.
             process_ids: The engine's processes, whose memory on each card is read beside the whole.
+            watched: Returns what to use in place of the library, which keeps its raw answers.
         """
         self._library = library
+        self._watched = watched
         self._process_ids = process_ids
         self._clock = clock
         self._is_started = False
@@ -117,7 +124,7 @@ class NvmlSource:
     def _started(self) -> Any:
         with self._starting:
             if not self._is_started:
-                self._library = self._library or _import_library()
+                self._library = self._library or self._watched(_import_library())
                 _start(self._library)
                 self._is_started = True
             return self._library

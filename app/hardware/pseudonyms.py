@@ -5,13 +5,13 @@ import getpass
 import hashlib
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from app.findings import Finding, FindingValue
-from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts
+from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts, RuntimeFacts
 
 USER: Final = "user"
 MACHINE: Final = "machine"
@@ -23,6 +23,17 @@ _IMPERSONAL: Final = re.compile(r"^([A-Za-z]:[\\/]?|/mnt/disk-\d+)$")
 _SYSTEM_MOUNTS: Final = frozenset(
     ("/", "/boot", "/boot/efi", "/data", "/efi", "/home", "/mnt", "/opt", "/srv", "/tmp", "/usr", "/var")
 )
+_CARD: Final = re.compile(
+    r"(?<![\w-])(?:GPU|MIG)-(?:GPU-)?(?=[a-f-]*\d)[0-9a-f][0-9a-f-]{3,}(?:/\d+/\d+)?(?![\w-])",
+    re.IGNORECASE,
+)
+"""A card's name, or the beginning of one, which is enough for `CUDA_VISIBLE_DEVICES`."""
+
+_UUID: Final = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])", re.IGNORECASE)
+_MAC: Final = re.compile(
+    r"(?<![\w:-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?![\w:-])", re.IGNORECASE
+)
+_NO_MAC: Final = "00:00:00:00:00:00"
 _HOMES: Final = re.compile(r"(?P<head>(?:/home/|/Users/|/media/|[A-Za-z]:\\Users\\))(?P<name>[^/\\'\"]+)")
 
 
@@ -55,8 +66,7 @@ def without_personal_names(facts: HardwareFacts, names: PersonalNames | None = N
 
     Card names become stable pseudonyms, mount points other than the usual ones lose their labels.
     """
-    known = names_of_this_machine() if names is None else names
-    cleaner = _Cleaner(known, _card_pseudonyms(facts.gpus), _mount_pseudonyms(facts))
+    cleaner = _cleaner(facts, names)
     host = facts.host
     if host is not None:
         host = replace(
@@ -69,7 +79,16 @@ def without_personal_names(facts: HardwareFacts, names: PersonalNames | None = N
         host=host,
         gpus=tuple(cleaner.gpu(gpu) for gpu in facts.gpus),
         findings=tuple(cleaner.finding(finding) for finding in facts.findings),
+        runtime=None if facts.runtime is None else cleaner.runtime(facts.runtime),
+        storage_speeds=tuple(
+            replace(speed, mount=cleaner.mounts.get(speed.mount or "")) for speed in facts.storage_speeds
+        ),
     )
+
+
+def cleaner_for(facts: HardwareFacts, names: PersonalNames | None = None) -> Callable[[str], str]:
+    """Return what replaces names in any text about this machine as `without_personal_names` does."""
+    return _cleaner(facts, names).scalar
 
 
 def text_without_personal_names(text: str, names: PersonalNames | None = None) -> str:
@@ -87,6 +106,11 @@ def pseudonym(uuid: str) -> str:
     return f"{kind if kind.isalpha() and kind.isascii() else 'GPU'}-anon-{digest}"
 
 
+def _cleaner(facts: HardwareFacts, names: PersonalNames | None) -> "_Cleaner":
+    known = names_of_this_machine() if names is None else names
+    return _Cleaner(known, _card_pseudonyms(facts.gpus), _mount_pseudonyms(facts))
+
+
 @dataclass(frozen=True, slots=True)
 class _Cleaner:
     names: PersonalNames
@@ -96,12 +120,24 @@ class _Cleaner:
     def clean(self, text: str) -> str:
         for old, new in self.cards.items():
             text = text.replace(old, new)
+        text = _CARD.sub(self._card, text)
+        text = _UUID.sub(lambda found: pseudonym(f"id-{found[0].lower()}"), text)
+        text = _MAC.sub(_NO_MAC, text)
         text = _HOMES.sub(lambda found: f"{found['head']}{USER}", text)
         for words, new in ((self.names.user, USER), (self.names.machine, MACHINE)):
             for word in words:
                 if len(word) >= SHORTEST_NAME:
-                    text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", new, text, flags=re.IGNORECASE)
+                    text = re.sub(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", new, text, flags=re.IGNORECASE)
         return text
+
+    def _card(self, found: re.Match[str]) -> str:
+        begun = found[0].lower()
+        fitting = [new for old, new in self.cards.items() if old.lower().startswith(begun)]
+        return fitting[0] if len(fitting) == 1 else pseudonym(found[0])
+
+    def runtime(self, runtime: RuntimeFacts) -> RuntimeFacts:
+        variables = tuple((name, self.clean(value)) for name, value in runtime.gpu_variables)
+        return replace(runtime, gpu_variables=variables)
 
     def disk(self, disk: DiskInfo) -> DiskInfo:
         return replace(disk, mount=self.mounts[disk.mount])
@@ -126,11 +162,10 @@ def _card_pseudonyms(gpus: tuple[GpuInfo, ...]) -> dict[str, str]:
 
 
 def _mount_pseudonyms(facts: HardwareFacts) -> dict[str, str]:
-    disks = () if facts.host is None else facts.host.disks
-    return {
-        disk.mount: disk.mount if _is_impersonal(disk.mount) else f"/mnt/disk-{i}"
-        for i, disk in enumerate(disks)
-    }
+    listed = [disk.mount for disk in (facts.host.disks if facts.host else ())]
+    measured = (speed.mount for speed in facts.storage_speeds)
+    listed += [mount for mount in measured if mount is not None and mount not in listed]
+    return {mount: mount if _is_impersonal(mount) else f"/mnt/disk-{i}" for i, mount in enumerate(listed)}
 
 
 def _is_impersonal(mount: str) -> bool:

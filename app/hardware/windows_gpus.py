@@ -12,6 +12,7 @@ from app.hardware.dxgi import DxgiAdapter, DxgiSource, nvidia_version
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample
 from app.hardware.pdh import AdapterUse, PdhCounters, PdhReading
 from app.hardware.ports import SourceError
+from app.hardware.raw_answers import RawAnswers
 from app.hardware.windows_power import PowerStates
 from app.hardware.windows_registry import (
     RegistryAdapter,
@@ -41,6 +42,18 @@ class WindowsParts:
     counters: PdhCounters = field(default_factory=PdhCounters)
     power: PowerStates = field(default_factory=PowerStates)
     registry: RegistryReader = field(default_factory=WindowsRegistry)
+
+
+def watched_parts(raw: RawAnswers) -> WindowsParts:
+    """Return the parts with what each answers kept."""
+    own = WindowsParts()
+    return WindowsParts(
+        dxgi=raw.watched("dxgi", own.dxgi),
+        dxcore=raw.watched("dxcore", own.dxcore),
+        kernel=raw.watched("d3dkmt", own.kernel),
+        counters=raw.watched("pdh", own.counters),
+        registry=raw.watched("registry", own.registry),
+    )
 
 
 class WindowsGpuSource:

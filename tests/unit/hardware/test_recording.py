@@ -125,7 +125,7 @@ def set_at(*path: str | int) -> Callable[[dict[str, Any], object], None]:
     ("path", "value", "field"),
     [
         (("format",), "other", "format"),
-        (("version",), 2, "version"),
+        (("version",), 3, "version"),
         (("version",), True, "version"),
         (("version",), "1", "version"),
         (("facts",), [], "facts"),
