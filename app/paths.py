@@ -42,6 +42,11 @@ def repairs_file() -> Path:
     return data_folder() / "repairs.json"
 
 
+def storage_speeds_file() -> Path:
+    """Return the file with what was measured of drives."""
+    return data_folder() / "storage-speeds.json"
+
+
 def settings_file() -> Path:
     """Return the settings file."""
     return data_folder() / "settings.json"

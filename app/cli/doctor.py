@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.cli.doctor_speeds import (
+    print_cpu,
+    print_memory,
+    print_storage,
+    speed_findings,
+    with_measured_disk,
+    with_measured_host,
+)
 from app.cli.numbers import given_text
 from app.engine.packs import EngineEntry, choose_engine, list_engines
 from app.files import PathKind, path_kind, storage_finding
 from app.findings import Finding, FindingError, Severity
 from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
+from app.hardware.raw_answers import NoAnswers, RawAnswers
+from app.hardware.raw_files import add_files
 from app.hardware.recording import load_recording, save_recording
+from app.hardware.speeds import MemorySpeed
 from app.hardware.this_machine import detect_this_machine
 from app.paths import data_folder
 from app.texts import NO_VALUE, Texts
@@ -42,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
         "--save", type=given_text(texts), metavar="FILE", help=texts.text("cli.doctor.save.help")
     )
     parser.add_argument(
+        "--disk", type=given_text(texts), metavar="PATH", help=texts.text("cli.doctor.disk.help")
+    )
+    parser.add_argument(
         "--replay", type=given_text(texts), metavar="FILE", help=texts.text("cli.doctor.replay.help")
     )
 
@@ -50,9 +64,10 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     """Look at the machine, or at a recorded one, and say what is there. A missing GPU is no failure."""
     replayed = None if args.replay is None else _recording(Path(args.replay), context.texts)
     target = None if args.save is None else _new_file(Path(args.save), context.texts)
-    diagnosis = _look_at_recording(replayed) if replayed else _look_at_machine(context)
+    raw = RawAnswers() if target else NoAnswers()
+    diagnosis = _look_at_recording(replayed) if replayed else _look_at_machine(context, raw, args.disk)
     if target is not None:
-        save_recording(diagnosis.facts, target)
+        save_recording(diagnosis.facts, target, raw=raw)
         context.tell("cli.doctor.saved", path=str(target))
     if args.json:
         context.print_json(_to_json(diagnosis))
@@ -78,16 +93,20 @@ def _new_file(file: Path, texts: Texts) -> Path:
     return file
 
 
-def _look_at_machine(context: CliContext) -> _Diagnosis:
-    facts = detect_this_machine()
+def _look_at_machine(context: CliContext, raw: RawAnswers, disk: str | None) -> _Diagnosis:
+    facts = with_measured_host(detect_this_machine(raw))
+    if disk is not None:
+        facts = with_measured_disk(facts, disk, context.texts)
+    if not isinstance(raw, NoAnswers):
+        add_files(raw)
     chosen = context.settings.engine
-    findings = facts.findings + _engine_findings(chosen) + _data_folder_findings()
+    findings = (*facts.findings, *speed_findings(facts), *_engine_findings(chosen), *_data_folder_findings())
     return _Diagnosis(facts, list_engines(chosen), findings)
 
 
 def _look_at_recording(file: Path) -> _Diagnosis:
     facts = load_recording(file)
-    return _Diagnosis(facts, None, facts.findings)
+    return _Diagnosis(facts, None, (*facts.findings, *speed_findings(facts)))
 
 
 def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:
@@ -118,6 +137,8 @@ def _to_json(diagnosis: _Diagnosis) -> dict[str, object]:
         "host": asdict(facts.host) if facts.host else None,
         "engines": [entry.to_json() for entry in diagnosis.engines or ()],
         "findings": [finding.to_json() for finding in diagnosis.findings],
+        "memory_speed": asdict(facts.memory_speed) if facts.memory_speed else None,
+        "storage_speeds": [asdict(speed) for speed in facts.storage_speeds],
     }
 
 
@@ -136,7 +157,8 @@ def _print_card(diagnosis: _Diagnosis, context: CliContext) -> None:
     if facts.driver:
         context.say("cli.doctor.driver", version=facts.driver.version, cuda=_cuda(facts))
     if facts.host:
-        _print_host(facts.host, context)
+        _print_host(facts.host, facts.memory_speed, context)
+    print_storage(facts.storage_speeds, context)
     if diagnosis.engines is not None:
         _print_engines(diagnosis.engines, context)
     if diagnosis.findings:
@@ -161,7 +183,7 @@ def _yes_or_no(claim: bool | None, texts: Texts) -> str:
     return NO_VALUE if claim is None else texts.text("cli.doctor.yes" if claim else "cli.doctor.no")
 
 
-def _print_host(host: HostInfo, context: CliContext) -> None:
+def _print_host(host: HostInfo, memory_speed: MemorySpeed | None, context: CliContext) -> None:
     cpu = host.cpu
     context.say("cli.doctor.cpu", name=cpu.name)
     context.say(
@@ -170,10 +192,12 @@ def _print_host(host: HostInfo, context: CliContext) -> None:
         performance=cpu.performance_cores,
         logical=cpu.logical_cores,
         usable=cpu.usable_cores,
+        efficiency=cpu.efficiency_cores,
+        usable_performance=cpu.usable_performance_cores,
     )
-    if cpu.instruction_sets:
-        context.say("cli.doctor.instruction_sets", names=cpu.instruction_sets)
+    print_cpu(cpu, context)
     context.say("cli.doctor.ram", total_bytes=host.ram_total_bytes, available_bytes=host.ram_available_bytes)
+    print_memory(memory_speed, context)
     if host.commit_limit_bytes is not None:
         context.say(
             "cli.doctor.commit", limit_bytes=host.commit_limit_bytes, used_bytes=host.commit_used_bytes

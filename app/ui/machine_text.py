@@ -48,6 +48,8 @@ def _host_lines(texts: Texts, host: HostInfo) -> list[str]:
         "performance": cpu.performance_cores,
         "logical": cpu.logical_cores,
         "usable": cpu.usable_cores,
+        "efficiency": cpu.efficiency_cores,
+        "usable_performance": cpu.usable_performance_cores,
     }
     disks = [
         texts.text(

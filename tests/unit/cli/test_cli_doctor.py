@@ -41,7 +41,16 @@ def machine(name: str) -> str:
 
 def test_a_machine_without_a_gpu_is_no_failure() -> None:
     answer = Terminal().json()
-    assert list(answer) == ["gpus", "driver", "cuda", "host", "engines", "findings"]
+    assert list(answer) == [
+        "gpus",
+        "driver",
+        "cuda",
+        "host",
+        "engines",
+        "findings",
+        "memory_speed",
+        "storage_speeds",
+    ]
     assert answer["host"]["ram_total_bytes"] > 0
     if not answer["gpus"]:
         assert (answer["driver"], answer["cuda"]) == (None, None)

@@ -1,0 +1,92 @@
+"""What `moxie doctor` measures beside what it looks up: instruction sets, memory, and a drive on request."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from app.cli.context import CliContext
+from app.cli.inspected import inspect_argument
+from app.files import PathKind, path_kind
+from app.findings import Finding, FindingError
+from app.hardware.cpu_check import judge_cpu
+from app.hardware.drives import drive_of
+from app.hardware.facts import CpuInfo, HardwareFacts
+from app.hardware.memory_speed import last_cache_bytes, measure_memory
+from app.hardware.speeds import MemorySpeed, StorageSpeed
+from app.hardware.storage import USUAL_PIECE_BYTES, StorageTest, judge_storage, measure_storage
+from app.hardware.storage_cache import StorageCache
+from app.parsing.cpu_jobs import checked_cpu
+from app.paths import storage_speeds_file
+from app.planner.expert_pieces import expert_piece_bytes
+from app.texts import Texts
+
+
+def with_measured_host(facts: HardwareFacts) -> HardwareFacts:
+    """Return the facts with tried instruction sets and the speed of memory. Takes about a second."""
+    host = facts.host
+    if host is None:
+        return facts
+    speed = measure_memory(
+        host.cpu.usable_cores or 1, host.ram_available_bytes, cache_bytes=last_cache_bytes()
+    )
+    return replace(facts, host=replace(host, cpu=checked_cpu(host.cpu)), memory_speed=speed)
+
+
+def with_measured_disk(facts: HardwareFacts, path: str, texts: Texts) -> HardwareFacts:
+    """Return the facts with the speed of the drive a model lies on, and keep it for plans. Takes 3 s.
+
+    Raises:
+        UsageError: nothing is at the path.
+        FindingError: it cannot be read.
+    """
+    inspected = inspect_argument(path, texts)
+    file = Path(path)
+    if path_kind(file) is not PathKind.FILE:
+        file = inspected.facts.path
+    disk = drive_of(file.resolve(), facts.host.disks if facts.host else ())
+    piece_bytes = expert_piece_bytes(inspected.facts) or USUAL_PIECE_BYTES
+    test = StorageTest(file, piece_bytes, None if disk is None else disk.mount)
+    speed = measure_storage(test)
+    findings = facts.findings
+    if disk is not None:
+        try:
+            StorageCache(storage_speeds_file()).keep(disk, speed)
+        except FindingError as reason:
+            findings = (*findings, reason.finding)
+    return replace(facts, storage_speeds=(*facts.storage_speeds, speed), findings=findings)
+
+
+def speed_findings(facts: HardwareFacts) -> tuple[Finding, ...]:
+    """Return what is wrong by what was measured."""
+    of_drives = (finding for speed in facts.storage_speeds for finding in judge_storage(speed))
+    return (*(judge_cpu(facts.host.cpu) if facts.host else ()), *of_drives)
+
+
+def print_cpu(cpu: CpuInfo, context: CliContext) -> None:
+    """Print which instruction sets were reported, and which work."""
+    if cpu.instruction_sets:
+        context.say("cli.doctor.instruction_sets", names=cpu.instruction_sets)
+    if cpu.working_instruction_sets:
+        context.say("cli.doctor.working_sets", names=cpu.working_instruction_sets)
+
+
+def print_memory(speed: MemorySpeed | None, context: CliContext) -> None:
+    """Print how fast memory was read."""
+    if speed is not None:
+        key = "cli.doctor.memory_speed" if speed.is_beyond_cache else "cli.doctor.memory_speed_cached"
+        context.say(key, speed=speed.read_bytes_per_second, threads=speed.n_threads)
+
+
+def print_storage(speeds: Iterable[StorageSpeed], context: CliContext) -> None:
+    """Print how fast drives were read, a line for each depth."""
+    for speed in speeds:
+        method = context.texts.text(f"cli.doctor.method.{speed.method}")
+        context.say("cli.doctor.storage", mount=speed.mount, method=method, piece_bytes=speed.piece_bytes)
+        for depth in speed.depths:
+            context.say(
+                "cli.doctor.storage_depth",
+                depth=depth.queue_depth,
+                speed=depth.bytes_per_second,
+                p50=1000 * depth.latency_p50_seconds,
+                p99=1000 * depth.latency_p99_seconds,
+            )
