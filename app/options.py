@@ -52,6 +52,18 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 KvOverrideValue = bool | int | float | str
+KV_OVERRIDE_BYTES: Final = 127
+"""Room for a key and for a text value in `llama_model_kv_override`, without the closing zero."""
+
+
+def fits_override(key: str, value: KvOverrideValue) -> bool:
+    """Return whether engines can be given this pair at load."""
+    try:
+        sizes = [len(text.encode()) for text in (key, value) if isinstance(text, str)]
+    except UnicodeEncodeError:  # half of a character, from the command line
+        return False
+    is_in_range = not isinstance(value, int) or -(2**63) <= value < 2**63
+    return bool(key) and max(sizes) <= KV_OVERRIDE_BYTES and is_in_range
 
 
 class OptionError(ValueError):

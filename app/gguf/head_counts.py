@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from app.gguf.facts import TensorInfo
+from app.gguf.facts import ModelFacts, TensorInfo
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
@@ -27,3 +27,9 @@ def head_count_of(name: str, tensors: Sequence[TensorInfo], metadata: Metadata) 
             rows.add(tensor.shape[dimension])
     total = rows.pop() if len(rows) == 1 else 0
     return total // width if total and total % width == 0 else None
+
+
+def wrong_heads(heads: int, facts: ModelFacts, metadata: Metadata) -> str:
+    """Return which of the two numbers is wrong where they do not go together; `heads` is the stored one."""
+    by_tensors = head_count_of("attention.head_count", facts.tensors, metadata)
+    return "attention.head_count" if by_tensors not in (None, heads) else "attention.head_count_kv"

@@ -51,7 +51,11 @@ _FULL_NAMES: Final = {
     **dict.fromkeys(("tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"), "bool"),
     **dict.fromkeys(("tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"), "u32"),
     **dict.fromkeys(("tokenizer.ggml.eot_token_id", "tokenizer.ggml.padding_token_id"), "u32"),
+    **dict.fromkeys(("general.alignment", "general.file_type"), "u32"),
 }
+
+_ONE_FOR_ALL: Final = frozenset({"context_length", "embedding_length", "block_count"})
+"""Counts that no architecture takes as a list."""
 
 _LONGEST_NAME: Final = 256
 _U64 = struct.Struct("<Q")
@@ -86,6 +90,11 @@ def expected_type(full_name: str, architecture: str | None) -> str | None:
     if name in FLOAT_KEYS:
         return "f32"
     return "bool" if name in _BOOL_KEYS else None
+
+
+def is_never_list(full_name: str, architecture: str | None) -> bool:
+    """Return whether engines refuse a list as the value of a key."""
+    return full_name in _FULL_NAMES or full_name.removeprefix(f"{architecture}.") in _ONE_FOR_ALL
 
 
 def is_count(full_name: str) -> bool:

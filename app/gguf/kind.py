@@ -37,7 +37,7 @@ def file_kind(metadata: Metadata, tensors: Sequence[TensorInfo]) -> FileKind:
     files carry nothing but a name.
     """
     declared = _TYPES.get(metadata.string("general.type") or "")
-    if declared is not None:
+    if declared is not None and not _is_whole_model(metadata, tensors):
         return declared
     kind = _kind_by_content(metadata, tensors)
     if kind is not None:
@@ -48,6 +48,12 @@ def file_kind(metadata: Metadata, tensors: Sequence[TensorInfo]) -> FileKind:
         has_tokens = metadata.length("tokenizer.ggml.tokens") is not None
         return FileKind.VOCAB if has_tokens else FileKind.UNKNOWN
     return _kind_of_model(metadata, tensors)
+
+
+def _is_whole_model(metadata: Metadata, tensors: Sequence[TensorInfo]) -> bool:
+    """Return whether this is a model whatever it calls itself; engines do not look at `general.type`."""
+    names = {tensor.name for tensor in tensors}
+    return {"token_embd.weight", "output_norm.weight"} <= names and metadata.has("block_count")
 
 
 def _kind_by_content(metadata: Metadata, tensors: Sequence[TensorInfo]) -> FileKind | None:

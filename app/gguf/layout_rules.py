@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.findings import Finding, FindingCode, error, warning
 from app.gguf.facts import ModelFacts
+from app.gguf.known_names import is_known_architecture
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
@@ -46,6 +47,14 @@ def wrong_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[WrongCount]:
         found = metadata.number(metadata.full_name(name))
         if found is not None and tensors is not None and found != tensors:
             yield WrongCount(name, found, tensors)
+
+
+def blocks_beyond(facts: ModelFacts) -> bool:
+    """Return whether there are more blocks than the header counts, which known architectures refuse."""
+    if facts.block_count is None or not is_known_architecture(facts.architecture or ""):
+        return False
+    is_draft = any("nextn." in tensor.name for tensor in facts.tensors)
+    return not is_draft and any(layer.index >= facts.block_count for layer in facts.layers)
 
 
 def _leading_dense(facts: ModelFacts, metadata: Metadata) -> int | None:

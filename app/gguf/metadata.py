@@ -65,6 +65,13 @@ class Metadata:
             else None
         )
 
+    def has_texts(self, full_name: str) -> bool:
+        """Return whether an array is there that holds texts, or nothing."""
+        value = self._keys.get(full_name)
+        if isinstance(value, SkippedValue):
+            return value.type_name == "str"
+        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+
     def impossible_counts(self, names: Iterable[str]) -> Iterator[tuple[str, int]]:
         """Yield those of the architecture keys `names` that hold a number `integer` does not take."""
         for name in names:

@@ -13,18 +13,18 @@ from app.findings import FindingCode
 from app.gguf.architecture_rules import foreign_prefix
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import FileKind, ModelFacts
-from app.gguf.head_counts import head_count_of
-from app.gguf.key_types import expected_type
-from app.gguf.layout_rules import wrong_counts
+from app.gguf.head_counts import head_count_of, wrong_heads
+from app.gguf.key_types import expected_type, is_never_list
+from app.gguf.layout_rules import blocks_beyond, wrong_counts
 from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
 from app.gguf.repair_facts import NO_CHOICE, RepairChoice, RightValue, ValueSource
 from app.gguf.shards import split_count
 from app.gguf.tensor_classes import split_block
 from app.gguf.tokenizer_rules import NAME, harmless_name, name_breaks_loader
-from app.gguf.typed_values import MOST_U32, as_type, as_whole
+from app.gguf.typed_values import MOST_U32, as_type, as_whole, only_value
 from app.gguf.usual_values import usual_used_count
-from app.options import KvOverrideValue
+from app.options import KvOverrideValue, fits_override
 
 MAX_EXPERTS: Final = 1024
 """llama.cpp's `LLAMA_MAX_EXPERTS`; more abort the engine."""
@@ -59,7 +59,9 @@ def right_values(
             found.setdefault(right.key, right)
     for key, value in choice.chosen:
         found[key] = _chosen(key, value, found.get(key), types)
-    return tuple(found.values())
+    return tuple(
+        right if _can_be_given(right) else replace(right, is_overridable=False) for right in found.values()
+    )
 
 
 def overrides_of(
@@ -73,6 +75,16 @@ def overrides_of(
         and right.is_overridable
         and right.value is not None
         and right.key not in choice.off
+    )
+
+
+def _can_be_given(right: RightValue) -> bool:
+    """Return whether the engine takes it at load: it reads the alignment before, and has little room."""
+    is_early = right.key == "general.alignment"
+    return (
+        right.is_overridable
+        and not is_early
+        and (right.value is None or fits_override(right.key, right.value))
     )
 
 
@@ -90,6 +102,7 @@ def _found(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterato
     yield from _used_count(facts, metadata)
     if split_count(header) < 2 or header.keys.get("split.tensors.count") == facts.tensor_count:
         yield from _block_count(facts, metadata)
+        yield from _embedding_length(facts, metadata)
         yield from _layout(facts, metadata)
     yield from _expert_width(facts, metadata)
     yield from _head_counts(facts, metadata)
@@ -147,10 +160,18 @@ def _block_count(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
     if indices != list(range(held)) or not 0 < held <= MAX_BLOCKS:
         return
     count, trunk = facts.block_count, facts.trunk_layers
-    if count is not None and trunk is not None and 0 < trunk <= held and 0 < count <= MAX_BLOCKS:
+    is_possible = count is not None and trunk is not None and 0 < trunk <= held and 0 < count <= MAX_BLOCKS
+    if is_possible and not blocks_beyond(facts):
         return
     cures = (FindingCode.BLOCK_COUNT_INVALID,)
     yield RightValue(metadata.full_name("block_count"), held, U32, ValueSource.TENSORS, cures)
+
+
+def _embedding_length(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
+    widths = {t.shape[0] for t in facts.tensors if t.name == "token_embd.weight" and len(t.shape) == 2}
+    if len(widths) == 1 and not metadata.has("embedding_length"):
+        key, cures = metadata.full_name("embedding_length"), (FindingCode.METADATA_MISSING,)
+        yield RightValue(key, widths.pop(), U32, ValueSource.TENSORS, cures)
 
 
 def _layout(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
@@ -178,7 +199,7 @@ def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
         return
     wrong = ["attention.head_count"] if heads <= 0 else []
     if isinstance(kv_heads, int) and kv_heads > 0 and heads > 0 and heads % kv_heads:
-        wrong.append("attention.head_count_kv")
+        wrong.append(wrong_heads(heads, facts, metadata))
     for name in wrong:
         value = head_count_of(name, facts.tensors, metadata)
         source = None if value is None else ValueSource.TENSORS
@@ -196,7 +217,10 @@ def _architecture(metadata: Metadata) -> RightValue | None:
 
 def _context(metadata: Metadata) -> Iterator[RightValue]:
     stored = metadata.raw("context_length")
-    if isinstance(stored, bool) or not isinstance(stored, int) or 0 <= stored <= LARGEST_COUNT:
+    is_missing = stored is None
+    if not is_missing and (
+        isinstance(stored, bool) or not isinstance(stored, int) or 0 <= stored <= LARGEST_COUNT
+    ):
         return
     original = metadata.integer("rope.scaling.original_context_length")
     yield RightValue(
@@ -204,7 +228,7 @@ def _context(metadata: Metadata) -> Iterator[RightValue]:
         original or SAFE_CONTEXT,
         U32,
         ValueSource.OTHER_PREFIX if original else ValueSource.SAFE,
-        (FindingCode.METADATA_INVALID,),
+        (FindingCode.METADATA_MISSING if is_missing else FindingCode.METADATA_INVALID,),
         most=LARGEST_COUNT,
     )
 
@@ -220,9 +244,12 @@ def _wrong_types(header: GgufHeader) -> Iterator[RightValue]:
     overwritten = {overwritten.key for overwritten in header.overwritten_types}
     for key, stored in header.keys.items():
         wanted = expected_type(key, architecture)
-        if wanted is None or key in overwritten or header.key_types.get(key, wanted) in (wanted, "arr"):
+        found = header.key_types.get(key, wanted)
+        if wanted is None or key in overwritten or found == wanted:
             continue
-        value = as_type(wanted, stored)
+        if found == "arr" and not is_never_list(key, architecture):
+            continue
+        value = as_type(wanted, only_value(stored) if isinstance(stored, tuple) else stored)
         source = None if value is None else ValueSource.SAME_VALUE
         yield RightValue(key, value, wanted, source, (FindingCode.METADATA_TYPE_WRONG,))
 

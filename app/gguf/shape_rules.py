@@ -7,18 +7,25 @@ from typing import Final
 from app.findings import Finding, FindingCode, error, note
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import ModelFacts
+from app.gguf.head_counts import wrong_heads
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
 MAX_NAMED: Final = 5
 
 _KINDS: Final = ("ffn_up_exps.weight", "ffn_gate_exps.weight", "ffn_down_exps.weight")
+_PER_LAYER: Final = (
+    *("feed_forward_length", "attention.head_count", "attention.head_count_kv", "expert_used_count"),
+)
+"""Read for all layers by every architecture that has them (`get_key_or_arr`)."""
+
 _Shape = tuple[int, ...]
 
 
 def shape_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     """Return the findings on heads and on routed experts."""
     yield from _head_findings(facts, metadata)
+    yield from _list_lengths(facts, metadata)
     if not facts.has_old_expert_layout:
         yield from list(_expert_shapes(facts))[:MAX_NAMED]
         yield from _expert_width(facts, metadata)
@@ -35,8 +42,18 @@ def _head_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     if heads <= 0:
         yield error(FindingCode.HEAD_COUNT_INVALID, key=key, found=heads, heads=heads)
     elif isinstance(kv_heads, int) and kv_heads > 0 and heads % kv_heads:
-        key = metadata.full_name("attention.head_count_kv")
-        yield error(FindingCode.HEAD_COUNT_INVALID, key=key, found=kv_heads, heads=heads)
+        name = wrong_heads(heads, facts, metadata)
+        found = heads if name == "attention.head_count" else kv_heads
+        yield error(FindingCode.HEAD_COUNT_INVALID, key=metadata.full_name(name), found=found, heads=heads)
+
+
+def _list_lengths(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    """Engines take one number for all layers, or a list with one for each block."""
+    for name in _PER_LAYER:
+        key = metadata.full_name(name)
+        found = metadata.length(key)
+        if found is not None and facts.block_count is not None and found != facts.block_count:
+            yield error(FindingCode.METADATA_LENGTH_WRONG, key=key, expected=facts.block_count, found=found)
 
 
 def _expert_shapes(facts: ModelFacts) -> Iterator[Finding]:

@@ -9,12 +9,19 @@ from app.findings import Finding, FindingCode, error, note, warning
 from app.gguf.facts import TensorInfo
 from app.gguf.quants import QUANT_TYPES, REMOVED_TYPE_IDS, type_name
 from app.gguf.reader import GgufHeader
+from app.gguf.tensor_classes import split_block
 
 MAX_DIMENSIONS: Final = 4
 MAX_NAME_BYTES: Final = 63
 MAX_ELEMENTS: Final = 2**63 - 1
 MAX_REPORTED: Final = 5
 """Tensors named one by one; the rest of a broken table says nothing new."""
+
+MAPPED_ALIGNMENT: Final = 32
+"""Engines end themselves at a tensor that starts elsewhere in a mapped file (`TENSOR_ALIGNMENT`)."""
+
+_NO_WEIGHTS: Final = frozenset({"I8", "I16", "I32", "I64", "F64"})
+"""Types engines store but cannot multiply by: they crash at the first token."""
 
 _BLOCK_ELEMENTS: Final = {quant.name: quant.block_elements for quant in QUANT_TYPES.values()}
 _REMOVED_TYPES: Final = frozenset(type_name(type_id) for type_id in REMOVED_TYPE_IDS)
@@ -46,6 +53,8 @@ def _invalid_tensors(header: GgufHeader) -> Iterator[tuple[TensorInfo, str]]:
         seen.add(tensor.name)
         if reason is None and expected_offset is not None and tensor.offset_bytes != expected_offset:
             reason = "offset"
+        if reason is None and (header.data_offset + tensor.offset_bytes) % MAPPED_ALIGNMENT:
+            reason = "misaligned"
         if reason is not None:
             yield tensor, reason
         if tensor.size_bytes is None or reason is not None:
@@ -63,7 +72,16 @@ def _shape_problem(tensor: TensorInfo) -> str | None:
         return "row-not-whole-blocks"
     if len(tensor.name.encode("utf-8")) > MAX_NAME_BYTES:
         return "name-too-long"
-    return "removed-type" if tensor.type_name in _REMOVED_TYPES else None
+    if tensor.type_name in _REMOVED_TYPES:
+        return "removed-type"
+    return "unusable-type" if tensor.type_name in _NO_WEIGHTS and _is_weight(tensor) else None
+
+
+def _is_weight(tensor: TensorInfo) -> bool:
+    """Return whether a block multiplies by it; which expert stands for which token is in whole numbers."""
+    block, rest = split_block(tensor.name)
+    is_table = rest == "ffn_gate_tid2eid.weight"
+    return block is not None and len(tensor.shape) > 1 and rest.endswith(".weight") and not is_table
 
 
 def _unknown_types(header: GgufHeader) -> Counter[str]:

@@ -76,10 +76,10 @@ def harmless_name(name: str) -> str:
 def _missing_keys(metadata: Metadata) -> tuple[str, ...]:
     model = metadata.string(_MODEL)
     missing = [] if model is not None else [_MODEL]
-    if model not in _WITHOUT_TOKENS and metadata.length(TOKENS) is None:
+    if model not in _WITHOUT_TOKENS and not metadata.has_texts(TOKENS):
         missing.append(TOKENS)
     needs_merges = model in _WITH_MERGES and metadata.string(_PRE) != _WITHOUT_MERGES
-    if needs_merges and metadata.length(_MERGES) is None:
+    if needs_merges and not metadata.has_texts(_MERGES):
         missing.append(_MERGES)
     return tuple(missing)
 

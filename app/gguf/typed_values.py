@@ -15,6 +15,11 @@ def as_type(type_name: str, stored: MetadataValue | None) -> KvOverrideValue | N
     return _CONVERSIONS[type_name](stored)
 
 
+def only_value(stored: tuple[MetadataValue, ...]) -> MetadataValue | None:
+    """Return what a list holds again and again; None when it holds different values, or none."""
+    return stored[0] if len(set(stored)) == 1 else None
+
+
 def as_whole(stored: MetadataValue | None) -> int | None:
     """Return a value as the u32 it means; None when it means none."""
     if isinstance(stored, str) and stored.strip().isdecimal() and len(stored) < 12:

@@ -12,7 +12,7 @@ from app.gguf.anatomy import router_findings
 from app.gguf.architecture_rules import architecture_findings, foreign_prefix
 from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
-from app.gguf.layout_rules import layout_findings
+from app.gguf.layout_rules import blocks_beyond, layout_findings
 from app.gguf.metadata import LARGEST_COUNT, Metadata
 from app.gguf.reader import GgufHeader
 from app.gguf.shape_rules import shape_findings
@@ -39,6 +39,9 @@ _COUNTS: Final = (
     *("shortconv.l_cache", "kda.head_dim"),
 )
 """Every architecture key that the facts are made of, but `block_count`, which has a rule of its own."""
+
+_NEEDED: Final = ("context_length", "embedding_length")
+"""Read for every architecture, before anything of it is known (`llama_model::load_hparams`)."""
 
 _JUDGED_WITH_EXPERTS: Final = ("expert_count", "expert_used_count")
 
@@ -69,6 +72,9 @@ def _number_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: 
     if facts.tensor_count == 0:
         yield error(FindingCode.TENSORS_MISSING, file=facts.path.name)
     yield from _block_findings(facts, metadata, has_whole_table=has_whole_table)
+    for name in _NEEDED:
+        if facts.tensor_count and not metadata.has(name):
+            yield error(FindingCode.METADATA_MISSING, key=metadata.full_name(name))
     yield from _count_findings(facts, metadata)
     yield from expert_findings(facts, metadata, has_whole_table=has_whole_table)
     if has_whole_table:
@@ -107,7 +113,8 @@ def _block_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: b
     held = max((layer.index for layer in facts.layers), default=-1) + 1
     count, trunk = facts.block_count, facts.trunk_layers
     is_sound = count is not None and trunk is not None and 0 < count <= MAX_BLOCKS
-    if is_sound and not (has_whole_table and trunk is not None and held < trunk):
+    is_short = has_whole_table and trunk is not None and held < trunk
+    if is_sound and not is_short and not blocks_beyond(facts):
         return []
     key, raw = metadata.full_name("block_count"), metadata.raw("block_count")
     found = raw if isinstance(raw, int) else count

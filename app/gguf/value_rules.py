@@ -7,9 +7,9 @@ from typing import Final
 from app.findings import Finding, FindingCode, error
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import ModelFacts
-from app.gguf.key_types import U32_ID, expected_type
+from app.gguf.key_types import U32_ID, expected_type, is_never_list
 from app.gguf.metadata import Metadata
-from app.gguf.reader import GgufHeader
+from app.gguf.reader import GgufHeader, MetadataValue, SkippedValue
 
 _EXPERTS: Final = "expert_count"
 """Its right value comes from the tensors, so its type needs no finding of its own (`expert_rules.py`)."""
@@ -19,12 +19,19 @@ _JUDGED_ELSEWHERE: Final = ("expert_used_count", "block_count")
 
 MAX_SHOWN: Final = 80
 
+_NEVER_BELOW_ZERO: Final = (
+    *("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon", "attention.group_norm_epsilon"),
+)
+_ALWAYS_ABOVE_ZERO: Final = ("rope.freq_base", "rope.freq_base_swa")
+"""Engines end themselves at the former, and answer nonsense with the latter."""
+
 
 def value_findings(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     """Return the findings on the metadata of a model's first part."""
     yield from _overwritten_types(header, facts, metadata)
     yield from _wrong_types(header, facts, metadata)
     yield from _no_numbers(header)
+    yield from _nonsense(header, metadata)
 
 
 def _overwritten_types(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
@@ -50,7 +57,9 @@ def _wrong_types(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> I
     known |= {metadata.full_name(name) for name in _JUDGED_ELSEWHERE if metadata.integer(name) is None}
     for key, found in header.key_types.items():
         expected = expected_type(key, metadata.architecture)
-        if expected is None or found in (expected, "arr") or key in known:
+        if expected is None or found == expected or key in known:
+            continue
+        if found == "arr" and not is_never_list(key, metadata.architecture):
             continue
         yield error(
             FindingCode.METADATA_TYPE_WRONG,
@@ -58,7 +67,7 @@ def _wrong_types(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> I
             key=key,
             found=found,
             expected=expected,
-            value=str(header.keys[key])[:MAX_SHOWN],
+            value=_shown(header.keys[key]),
         )
 
 
@@ -69,3 +78,19 @@ def _no_numbers(header: GgufHeader) -> Iterator[Finding]:
         if found is not None:
             values = {"file": header.path.name, "key": key, "found": str(found)}
             yield error(FindingCode.METADATA_NOT_FINITE, **values)
+
+
+def _nonsense(header: GgufHeader, metadata: Metadata) -> Iterator[Finding]:
+    for name in (*_NEVER_BELOW_ZERO, *_ALWAYS_ABOVE_ZERO):
+        value = metadata.raw(name)
+        if not isinstance(value, float) or not math.isfinite(value):
+            continue
+        if value < 0.0 or (value == 0.0 and name in _ALWAYS_ABOVE_ZERO):
+            key = metadata.full_name(name)
+            yield error(FindingCode.METADATA_NOT_FINITE, file=header.path.name, key=key, found=str(value))
+
+
+def _shown(value: MetadataValue) -> str:
+    if isinstance(value, SkippedValue):
+        return f"{value.length} {value.type_name}"
+    return str(value)[:MAX_SHOWN]

@@ -6,13 +6,10 @@ from typing import Any, Final
 
 from app.engine.llama.bindings import Library
 from app.findings import FindingCode, FindingError, error
-from app.options import EngineOptions, KvOverrideValue
+from app.options import EngineOptions, KvOverrideValue, fits_override
 
 ROUTED_EXPERTS: Final = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 """Names of routed expert tensors (LLM_FFN_EXPS_REGEX in llama.cpp's common.h)."""
-
-TEXT_BYTES: Final = 127
-"""Room for a key and for a text value in `llama_model_kv_override`, without the closing zero."""
 
 
 class TensorBufferOverride(ctypes.Structure):
@@ -45,18 +42,12 @@ def metadata_overrides(library: Library, pairs: Sequence[tuple[str, KvOverrideVa
     """
     array = (library.llama.llama_model_kv_override * (len(pairs) + 1))()
     for entry, (key, value) in zip(array, pairs, strict=False):
-        if not 0 < len(key.encode()) <= TEXT_BYTES or not _fits(value):
+        if not fits_override(key, value):
             name = "kv_overrides"
             raise FindingError(error(FindingCode.OPTION_UNSUPPORTED, name=name, value=f"{key}={value}"))
         entry.key = key.encode()
         _set_value(library, entry, value)
     return array
-
-
-def _fits(value: KvOverrideValue) -> bool:
-    if isinstance(value, str):
-        return len(value.encode()) <= TEXT_BYTES
-    return isinstance(value, float) or -(2**63) <= value < 2**63
 
 
 def _set_value(library: Library, entry: Any, value: KvOverrideValue) -> None:
