@@ -118,6 +118,15 @@ def test_samples_come_faster_while_generating_and_slower_while_hidden(machine: M
     assert len(machine.samples) <= hidden + 1
 
 
+def test_idle_and_out_of_sight_the_driver_is_left_alone_for_half_a_minute(machine: Machine) -> None:
+    machine.controller.set_active(False)
+    assert machine.controller.interval_seconds >= 30.0
+    machine.controller.set_generating(True)
+    assert machine.controller.interval_seconds < 30.0
+    machine.controller.set_generating(False)
+    assert machine.controller.interval_seconds >= 30.0
+
+
 def test_no_sample_comes_after_stop(machine: Machine, qtbot: QtBot) -> None:
     machine.controller.start()
     qtbot.waitUntil(lambda: bool(machine.samples), timeout=WAIT_MS)
