@@ -51,4 +51,5 @@ class Preparation(QObject):
 
 def _steps(window: MainWindow) -> Iterator[None]:
     yield from window.dock.plan_tab.prepare()
+    yield from window.models_page.prepare()
     yield from polish(window)

@@ -103,11 +103,12 @@ def choose(driver: WindowDriver, name: str) -> None:
     page.list.list.setCurrentIndex(page.list.rows.index(number))
     driver.wait_for(lambda: wiring.shown.view.path == path and not wiring.shown.view.is_checking)
     driver.wait_for(lambda: wiring.shown.view.verdict is not Verdict.ASKING)
+    driver.wait_for(lambda: page.is_settled)
 
 
 def cut_off(page: ModelsPage) -> list[str]:
-    """Return texts without room; the table keeps its own columns and has tests of its own."""
-    parts = (page.head, page.state, page.layers, page.steps, page.findings)
+    """Return texts without room."""
+    parts = (page.head, page.state, page.layers, page.steps, page.findings, page.truth, page.details)
     return [text for part in parts for text in clipped(part)]
 
 
@@ -171,6 +172,7 @@ def test_another_step_moves_layers_and_the_load_button(driver: WindowDriver, pag
     before = page.layers._legend
     fast = {tier: label.text() for tier, label in before.items()}
     driver.click(page.steps.cards[1].use)
+    driver.wait_for(lambda: page.is_settled)
     assert page.head.load.text() == "Load with plan Safe"
     assert shown.view.plan is not None
     assert shown.view.plan.options == shown.view.steps[1].options
@@ -224,9 +226,10 @@ def test_a_file_of_nothing_but_zeros_is_not_called_sound(driver: WindowDriver, p
     assert FindingCode.WEIGHTS_ALL_ZERO in {finding.code for finding in shown.view.all_findings}
     assert "is not in order" in words_of(line)
     driver.click(line.check)  # some 60 GB: there is time to think better of it
-    assert line.progress.isVisible() and line.cancel.isVisible()
+    driver.wait_for(lambda: line.progress.isVisible() and line.cancel.isVisible())
     driver.click(line.cancel)
     assert shown.view.weights.progress is None
+    driver.wait_for(lambda: page.is_settled)
     assert "is not in order" in words_of(line)
 
 

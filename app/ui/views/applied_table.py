@@ -36,16 +36,21 @@ class AppliedTable(QWidget):
 
     def show_rows(self, rows: tuple[AppliedRow, ...]) -> None:
         """Show the rows."""
+        for _ in self.show_in_steps(rows):
+            pass
+
+    def show_in_steps(self, rows: tuple[AppliedRow, ...]) -> Iterator[None]:
+        """Show the rows, one at a step; whoever begins must go on to the end."""
         if rows == self._shown:
             return
+        yield from self.prepare(len(rows))
         before, self._shown = self._shown, rows
-        for _ in self.prepare(len(rows)):
-            pass
         for index, line in enumerate(self._rows):
             line.setVisible(index < len(rows))
         for index, facts in enumerate(rows):
             if index >= len(before) or facts != before[index]:
                 self._show_row(self._rows[index], facts)
+                yield
         self._arrange()
 
     def prepare(self, count: int) -> Iterator[None]:
@@ -165,10 +170,10 @@ class _RowView(QFrame):
 
     def set_columns(self, widths: dict[Column, int] | None) -> None:
         """Give the cells their widths; None shows them as a line below the name."""
-        for which, label in self._cells.items():
+        # not the labels' own widths: Qt keeps a label's hint from before its least width changed
+        for place, (which, label) in enumerate(self._cells.items(), 1):
             label.setVisible(widths is not None)
-            if widths is not None:
-                label.setFixedWidth(widths[which])
+            self._grid.setColumnMinimumWidth(place, 0 if widths is None else widths[which])
         self._line.setVisible(widths is None)
         above = _PADDING if widths is None else 2
         self._grid.setContentsMargins(_PADDING, above, _PADDING, above)

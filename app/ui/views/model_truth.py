@@ -1,5 +1,8 @@
 """Planned, asked, applied and measured of one file: of its last load in this session, or only its plan."""
 
+from collections.abc import Iterator
+from typing import Final
+
 from PySide6.QtWidgets import QWidget
 
 from app.ui.model_page_view import ModelPageView
@@ -8,6 +11,8 @@ from app.ui.views.applied_rows import applied_rows
 from app.ui.views.applied_table import AppliedTable
 from app.ui.widgets.labels import Chip, TextLabel
 from app.ui.widgets.layouts import card, column, row
+
+_ROWS_OF_A_PLAN: Final = 10
 
 
 class ModelTruth(QWidget):
@@ -28,14 +33,26 @@ class ModelTruth(QWidget):
 
     def show_view(self, view: ModelPageView) -> None:
         """Show the table; hidden for a file without plan or load."""
+        for _ in self.show_in_steps(view):
+            pass
+
+    def show_in_steps(self, view: ModelPageView) -> Iterator[None]:
+        """Do the same, a row at a step."""
         self._view = view
-        self._show()
+        yield from self._steps()
+
+    def prepare(self) -> Iterator[None]:
+        """Make what a plan will need."""
+        yield from self.table.prepare(_ROWS_OF_A_PLAN)
 
     def _show(self) -> None:
+        self.show_view(self._view)
+
+    def _steps(self) -> Iterator[None]:
         look, view = self._looks.look, self._view
         rows = applied_rows(view.as_model_view())
         self.setVisible(bool(rows) and not view.is_checking)
-        self.table.show_rows(rows)
+        yield from self.table.show_in_steps(rows)
         self._title.setText(
             look.text("ui.plan.table.title" if not view.last_load else "ui.models.truth.title")
         )

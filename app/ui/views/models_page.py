@@ -1,5 +1,8 @@
 """The Models page: the list of what there is, and everything about the one that is chosen."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -19,10 +22,11 @@ from app.ui.views.model_list import ModelList
 from app.ui.views.model_palette import ModelPalette
 from app.ui.views.model_state import ModelState
 from app.ui.views.model_truth import ModelTruth
+from app.ui.views.slices import Turns
 from app.ui.views.step_cards import StepCards
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import IconLabel, TextLabel
-from app.ui.widgets.layouts import column, holder, row, scrolled
+from app.ui.widgets.layouts import column, hold_layouts, holder, row, scrolled
 
 _STACKED_BELOW: Final = 760
 _MARGINS: Final = (22, 16, 18, 18)
@@ -66,27 +70,40 @@ class ModelsPage(QWidget):
         self.comparison = ComparisonPage(looks)
         self.compare_popup = ModelPalette(looks, self)
         self.empty = NothingChosen(looks)
+        self._details: ModelDetailsFacts | None = None
+        self._shown: dict[int, tuple[object, ...]] = {}
+        self._turns = Turns(self, self._show_parts)
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
         self.show_view(self._view)
-        self.show_details(None)
+        self.show_comparison(None)
+        self._turns.finish()
+
+    @property
+    def is_settled(self) -> bool:
+        """All of what was told last is shown."""
+        return not self._turns.is_running
 
     def show_view(self, view: ModelPageView) -> None:
-        """Show a model."""
+        """Show a model: its head at once, the rest bit by bit from the next turn of the event loop on."""
         before, self._view = self._view, view
         if view.path != before.path:
             self.show_comparison(None)
-        for part in (self.head, self.state, self.layers, self.steps, self.findings, self.truth):
-            part.show_view(view)
-        self.findings.setVisible(view.facts is not None)
-        if view.path != before.path:
             self._area.verticalScrollBar().setValue(0)
+        self.head.show_view(view)
+        self._turns.ask()
 
     def show_details(self, details: ModelDetailsFacts | None) -> None:
-        """Show the depth of the model; None while it is not known, and nothing can be compared with it."""
-        self.details.show_model(details)
+        """Show the depth of the model likewise; None while it is not known: nothing compares with it."""
+        self._details = details
         self.head.compare.setEnabled(details is not None)
+        self._turns.ask()
+
+    def prepare(self) -> Iterator[None]:
+        """Make what a model will need, bit by bit, so that the first one is there at once."""
+        for part in (self.steps, self.truth, self.details):
+            yield from part.prepare()
 
     def show_comparison(self, comparison: Comparison | None) -> None:
         """Show two models side by side; None shows the one again."""
@@ -111,6 +128,45 @@ class ModelsPage(QWidget):
         sides, stacked = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._lower.setDirection(stacked if is_narrow else sides)
 
+    def _show_parts(self) -> Iterator[None]:
+        """Show what is another, and lay everything out once at the end."""
+        parts = [(show, self._is_news(number, facts)) for number, (show, facts) in enumerate(self._parts())]
+        if not any(is_news for _show, is_news in parts):
+            return
+        let_go = hold_layouts(self._body)
+        try:
+            for show, is_news in parts:
+                if is_news:
+                    yield
+                    yield from show()
+        finally:
+            let_go()
+
+    def _parts(self) -> Iterator[tuple[Callable[[], Iterator[None]], tuple[object, ...]]]:
+        """Yield how each part is shown, and what it shows."""
+        view, details = self._view, self._details
+        facts, plans = view.facts, view.plans
+        yield partial(self._show_cards, view), (view.path, view.is_checking, facts, view.failure, view.plan)
+        yield partial(self.steps.show_in_steps, view), (facts, plans, view.steps, view.chosen, view.budget)
+        yield partial(self._show_findings, view), (replace(view, chosen=0, last_load=None, loaded_at=""),)
+        told = (facts, view.plan, view.last_load, view.loaded_at, view.is_checking, view.wishes)
+        yield partial(self.truth.show_in_steps, view), told
+        yield partial(self.details.show_in_steps, details), (details,)
+
+    def _is_news(self, part: int, shown: tuple[object, ...]) -> bool:
+        before, self._shown[part] = self._shown.get(part), shown
+        return before != shown
+
+    def _show_cards(self, view: ModelPageView) -> Iterator[None]:
+        self.state.show_view(view)
+        yield
+        self.layers.show_view(view)
+
+    def _show_findings(self, view: ModelPageView) -> Iterator[None]:
+        self.findings.setVisible(view.facts is not None)
+        self.findings.show_view(view)
+        yield
+
     def _lay_out(self) -> None:
         self._lower = row(gap=12)
         self._lower.addWidget(self.findings, 11)
@@ -126,7 +182,8 @@ class ModelsPage(QWidget):
             gap=12,
             margins=_MARGINS,
         )
-        self._area: QScrollArea = scrolled(holder(body))
+        self._body = holder(body)
+        self._area: QScrollArea = scrolled(self._body)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for page in (self.empty, self._area, self.comparison):
             self._pages.addWidget(page)

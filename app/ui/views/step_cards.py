@@ -1,5 +1,6 @@
 """Fast, Safe, Minimum side by side: what each takes, and which one the load button means."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -9,7 +10,7 @@ from PySide6.QtWidgets import QBoxLayout, QGridLayout, QWidget
 
 from app.ui.model_page_view import ModelPageView
 from app.ui.theme.look import LookSource
-from app.ui.theme.style_sheet import restyle
+from app.ui.theme.style_sheet import polish, restyle
 from app.ui.views.models_words import memory_of, step_words
 from app.ui.views.plan_words import step_changes
 from app.ui.views.state_words import speed_figure
@@ -21,6 +22,7 @@ from app.ui.widgets.layouts import card, column, holder, row
 from app.ui.widgets.tier_bar import TierBar
 
 _STACKED_BELOW: Final = 600
+_STEPS_OF_A_PLAN: Final = 3
 _HEAD_HEIGHT: Final = 30
 
 
@@ -44,8 +46,17 @@ class StepCards(QWidget):
 
     def show_view(self, view: ModelPageView) -> None:
         """Show the steps; hidden without a plan."""
+        for _ in self.show_in_steps(view):
+            pass
+
+    def show_in_steps(self, view: ModelPageView) -> Iterator[None]:
+        """Do the same, a card at a step."""
         self._view = view
-        self._show()
+        yield from self._steps()
+
+    def prepare(self) -> Iterator[None]:
+        """Make the cards of a plan."""
+        yield from self._make(_STEPS_OF_A_PLAN)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -54,17 +65,27 @@ class StepCards(QWidget):
         self._line.setDirection(stacked if is_narrow else sides)
 
     def _show(self) -> None:
+        self.show_view(self._view)
+
+    def _steps(self) -> Iterator[None]:
         plans = self._view.plans
         self.setVisible(bool(plans))
-        while len(self.cards) < len(plans):
-            view = StepCard(self._looks)
-            view.use.clicked.connect(partial(self.step_chosen.emit, len(self.cards)))
-            self.cards.append(view)
-            self._line.addWidget(view, 1)
+        yield from self._make(len(plans))
         for index, view in enumerate(self.cards):
             view.setVisible(index < len(plans))
             if index < len(plans):
                 view.show_step(self._view, index)
+                yield
+
+    def _make(self, count: int) -> Iterator[None]:
+        while len(self.cards) < count:
+            view = StepCard(self._looks)
+            view.hide()
+            view.use.clicked.connect(partial(self.step_chosen.emit, len(self.cards)))
+            self.cards.append(view)
+            self._line.addWidget(view, 1)
+            yield
+            yield from polish(view)
 
 
 class StepCard(QWidget):

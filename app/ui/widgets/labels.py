@@ -31,14 +31,21 @@ class TextLabel(QLabel):
         super().__init__()
         self._style = TYPE[style]
         self._heights: dict[int, int] = {}  # of the text by width: layouts ask many times
+        self._hint_size: QSize | None = None  # likewise
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("style", style)
         self.setProperty("ink", ink)
+        self._is_wrapped = wrap  # kept here: layouts ask thousands of times
+        self._can_be_marked = False
         if wrap:
             self.setWordWrap(True)
             policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
             policy.setHeightForWidth(True)
             self.setSizePolicy(policy)
+
+    def setTextInteractionFlags(self, flags: Qt.TextInteractionFlag) -> None:
+        self._can_be_marked = flags != Qt.TextInteractionFlag.LinksAccessibleByMouse
+        super().setTextInteractionFlags(flags)
 
     def set_ink(self, ink: str | None) -> None:
         """Change the colour."""
@@ -48,15 +55,12 @@ class TextLabel(QLabel):
 
     def setText(self, text: str) -> None:
         if text != self.text():
-            self._heights.clear()
+            self._forget_sizes()
             super().setText(text)
 
     def changeEvent(self, event: QEvent) -> None:
-        self._heights.clear()
+        self._forget_sizes()
         super().changeEvent(event)
-
-    def hasHeightForWidth(self) -> bool:
-        return self.wordWrap()
 
     def heightForWidth(self, width: int) -> int:
         if not self._wraps_itself():
@@ -71,6 +75,11 @@ class TextLabel(QLabel):
     def sizeHint(self) -> QSize:
         if not self._wraps_itself():
             return super().sizeHint()
+        if self._hint_size is None:
+            self._hint_size = self._measured()
+        return self._hint_size
+
+    def _measured(self) -> QSize:
         margins = self.contentsMargins()
         lines = self.text().split("\n")
         widest = max(self.fontMetrics().horizontalAdvance(line) for line in lines) + 1
@@ -99,10 +108,12 @@ class TextLabel(QLabel):
         painter.setPen(self.palette().color(self.foregroundRole()))
         layout.draw(painter, QPointF(box.left(), top))
 
+    def _forget_sizes(self) -> None:
+        self._heights.clear()
+        self._hint_size = None
+
     def _wraps_itself(self) -> bool:
-        return (
-            self.wordWrap() and self.textInteractionFlags() == Qt.TextInteractionFlag.LinksAccessibleByMouse
-        )
+        return self._is_wrapped and not self._can_be_marked
 
     def _pitch(self) -> float:
         """Return the height of a line."""

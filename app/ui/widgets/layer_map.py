@@ -57,6 +57,7 @@ class LayerMap(QWidget):
         self._looks = looks
         self._cells: tuple[LayerCell, ...] = ()
         self._selected: int | None = None
+        self._room: tuple[float, float, float] | None = None  # measured once: every column asks for it
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -149,18 +150,29 @@ class LayerMap(QWidget):
         return any(cell.has_experts for cell in self._cells)
 
     @property
-    def _axis_top(self) -> float:
-        rows = sum(1 for _ in self._rows())
-        return 2 * _FRAME + rows * _ROW_HEIGHT + (rows - 1) * _ROW_GAP
+    def _left(self) -> float:
+        return self._rooms()[0]
 
     @property
     def _right(self) -> float:
-        return _FRAME
+        return self._rooms()[1]
 
     @property
-    def _left(self) -> float:
+    def _axis_top(self) -> float:
+        return self._rooms()[2]
+
+    def _rooms(self) -> tuple[float, float, float]:
+        """Return the widths beside the columns, and the height above the axis."""
+        if self._room is None:
+            rows = sum(1 for _ in self._rows())
+            axis_top = 2 * _FRAME + rows * _ROW_HEIGHT + (rows - 1) * _ROW_GAP
+            self._room = *self._sides(), axis_top
+        return self._room
+
+    def _sides(self) -> tuple[float, float]:
+        """Measure the widths beside the columns."""
         metrics = QFontMetricsF(self._looks.look.font("label"))
-        return max(metrics.horizontalAdvance(name) for name, _ in self._rows()) + SPACE["m"]
+        return max(metrics.horizontalAdvance(name) for name, _ in self._rows()) + SPACE["m"], _FRAME
 
     def _rows(self) -> Iterator[tuple[str, TierOf]]:
         look = self._looks.look
@@ -286,6 +298,7 @@ class LayerMap(QWidget):
             painter.drawRoundedRect(column.adjusted(-1.5, -2, 1.5, 2), 3, 3)
 
     def _set_words(self) -> None:
+        self._room = None
         look = self._looks.look
         self.setAccessibleName(look.text("ui.layer_map.name"))
         words = look.text("ui.layer_map.empty") if not self._cells else self._summary()

@@ -63,16 +63,11 @@ class LayerRows(LayerMap):
         super().leaveEvent(event)
         self._set_words()
 
-    @property
-    def _left(self) -> float:
-        metrics = QFontMetricsF(self._looks.look.font("label"))
-        return max(metrics.horizontalAdvance(name) for name, _ in self._rows()) + _LABEL_GAP
-
-    @property
-    def _right(self) -> float:
-        metrics = QFontMetricsF(self._looks.look.font("caption"))
-        widest = max((metrics.horizontalAdvance(words) for words in self.row_amounts()), default=0.0)
-        return widest + _AMOUNT_GAP
+    def _sides(self) -> tuple[float, float]:
+        names, amounts = (QFontMetricsF(self._looks.look.font(style)) for style in ("label", "caption"))
+        left = max(names.horizontalAdvance(name) for name, _ in self._rows())
+        right = max((amounts.horizontalAdvance(words) for words in self.row_amounts()), default=0.0)
+        return left + _LABEL_GAP, right + _AMOUNT_GAP
 
     def _rows(self) -> Iterator[tuple[str, TierOf]]:
         tiers: dict[str, TierOf] = {"attention": _attention_tier, "routed": _routed_tier}

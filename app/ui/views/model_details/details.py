@@ -1,5 +1,6 @@
 """The details of one model: sizes in a card, and below it template, tensors or metadata."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -43,13 +44,25 @@ class ModelDetails(QWidget):
 
     def show_model(self, details: ModelDetailsFacts | None) -> None:
         """Show a model; None shows nothing. What is typed to search stays."""
+        for _ in self.show_in_steps(details):
+            pass
+
+    def prepare(self) -> Iterator[None]:
+        """Make what a model will need."""
+        yield from self.sizes.prepare()
+
+    def show_in_steps(self, details: ModelDetailsFacts | None) -> Iterator[None]:
+        """Do the same, a section at a step."""
         self.sizes.setVisible(details is not None)
         self._depth.setVisible(details is not None)
         if details is None:
             return
-        self.sizes.show_details(details)
+        yield from self.sizes.show_in_steps(details)
+        yield
         self.template.show_template(details.template)
+        yield
         self.tensors.show_tensors(details.tensors)
+        yield
         self.metadata.show_metadata(details.metadata, details.metadata_problem)
 
     def show_section(self, key: str) -> None:

@@ -1,5 +1,6 @@
 """The card of sizes: figures, and the types each part of the model is stored in."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from PySide6.QtCore import Qt
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from app.gguf.anatomy import TypeShare
 from app.texts import format_bytes
 from app.ui.theme.look import LookSource
+from app.ui.theme.style_sheet import polish
 from app.ui.views.model_details.facts import ModelDetailsFacts
 from app.ui.views.model_details.numbers import bits_text
 from app.ui.views.model_details.size_rows import ClassRow, Figure, class_rows, figures_of
@@ -19,6 +21,9 @@ from app.ui.widgets.share_bar import ShareBar, ShareLegend
 
 _TILE_WIDTH: Final = 200
 _MAX_COLUMNS: Final = 4
+_FIGURES: Final = 12
+_CLASSES: Final = 8
+"""As many as most models have."""
 
 
 class SizesCard(QWidget):
@@ -52,8 +57,17 @@ class SizesCard(QWidget):
 
     def show_details(self, details: ModelDetailsFacts) -> None:
         """Show the sizes of a model."""
+        for _ in self.show_in_steps(details):
+            pass
+
+    def show_in_steps(self, details: ModelDetailsFacts) -> Iterator[None]:
+        """Do the same, a line at a step."""
         self._details = details
-        self._show()
+        yield from self._steps()
+
+    def prepare(self) -> Iterator[None]:
+        """Make what a model will need."""
+        yield from self._make(_FIGURES, _CLASSES)
 
     def figure_texts(self) -> tuple[str, ...]:
         """Return what readers of the screen are told, figure by figure."""
@@ -68,27 +82,43 @@ class SizesCard(QWidget):
         self._arrange()
 
     def _show(self) -> None:
+        for _ in self._steps():
+            pass
+
+    def _steps(self) -> Iterator[None]:
         look, details = self._looks.look, self._details
         self._title.setText(look.text("ui.details.sizes"))
         self._types_title.setText(look.text("ui.details.types"))
         figures = figures_of(details) if details else ()
         classes = class_rows(details.anatomy) if details else ()
-        while len(self._tiles) < len(figures):
-            self._tiles.append(_Tile(self._looks))
-            self._columns = 0
-        while len(self._rows) < len(classes):
-            self._rows.append(_ClassView(self._looks, self._class_grid, len(self._rows)))
+        yield from self._make(len(figures), len(classes))
         for tile, figure in zip(self._tiles, figures, strict=False):
             tile.show_figure(figure)
+            yield
         for number, tile in enumerate(self._tiles):
             tile.setVisible(number < len(figures))
         for number, line in enumerate(self._rows):
             line.show_row(classes[number] if number < len(classes) else None)
+            yield
         is_noted = details is not None and details.anatomy.is_router_quantized
         self._router.setVisible(is_noted)
         if details is not None:
             self._router_text.setText(look.text("ui.details.router", types=details.anatomy.router_types))
         self._arrange()
+
+    def _make(self, figures: int, classes: int) -> Iterator[None]:
+        while len(self._tiles) < figures:
+            self._tiles.append(_Tile(self._looks))
+            self._tiles[-1].hide()
+            self._tile_grid.addWidget(self._tiles[-1], len(self._tiles), 0)
+            self._columns = 0
+            yield
+        while len(self._rows) < classes:
+            self._rows.append(_ClassView(self._looks, self._class_grid, len(self._rows)))
+            self._rows[-1].show_row(None)
+            yield
+        if figures or classes:
+            yield from polish(self)
 
     def _arrange(self) -> None:
         """Put the figures into as many columns as there is room for."""
