@@ -81,7 +81,8 @@ def _decided(args: argparse.Namespace, inspected: InspectedFile, context: CliCon
     if choice != inspected.choice:
         before, inspected = inspected.choice, inspect_path(inspected.facts.path, choice)
         kept = choice_at_load(inspected)
-        if kept != before and not args.plan:
+        is_for_copy = args.copy or args.out is not None
+        if kept != before and not args.plan and not is_for_copy:
             context.print_findings(RepairMemory().remember(inspected.facts.path, kept), to_err=True)
     return with_template_checked(inspected).inspected
 

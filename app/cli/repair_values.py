@@ -11,7 +11,7 @@ from app.gguf.value_text import value_of_text
 from app.options import KvOverrideValue
 from app.texts import Texts
 
-_COMMON_PREFIXES: Final = ("general.", "tokenizer.")
+_COMMON_PREFIXES: Final = ("general.", "tokenizer.", "split.")
 
 
 def with_values_set(

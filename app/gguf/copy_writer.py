@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,6 +19,8 @@ CopyListener = Callable[[int, int], None]
 """Gets (bytes done, bytes in all). Raising `CopyCancelledError` ends the copy; nothing is left of it."""
 
 PIECE_BYTES: Final = 8 * 1024**2
+_OPEN_FILES: Final = "/proc/self/fd"
+
 SYNC_BYTES: Final = 64 * 1024**2
 """Written to the disk at least so often, so that neither a cancel nor the end waits for a full cache."""
 
@@ -62,12 +65,15 @@ def _check(plan: CopyPlan) -> None:
     except OSError as reason:
         raise FindingError(storage_finding(reason, plan.target, plan.new_bytes)) from reason
     if state != plan.source_state:
-        changed = error(FindingCode.REPAIR_IMPOSSIBLE, file=plan.source.name, codes=("file-changed",))
-        raise FindingError(changed)
+        raise FindingError(_changed(plan.source))
     if free < plan.new_bytes:
         path, needed = str(plan.target), plan.new_bytes
         full = error(FindingCode.DISK_FULL, path=path, needed_bytes=needed, free_bytes=free, detail="")
         raise FindingError(full)
+
+
+def _changed(source: str | os.PathLike[str]) -> Finding:
+    return error(FindingCode.REPAIR_IMPOSSIBLE, file=Path(source).name, codes=("file-changed",))
 
 
 def _exists(plan: CopyPlan) -> Finding:
@@ -75,6 +81,28 @@ def _exists(plan: CopyPlan) -> Finding:
 
 
 def _write_file(plan: CopyPlan, job: "_Job") -> None:
+    descriptor = _nameless(plan.target.parent)
+    if descriptor is None:
+        _write_named(plan, job)
+        return
+    with FileIO(descriptor, "wb") as stream:
+        job.write(plan.parts[0], stream)
+        mode = stat.S_IMODE(plan.parts[0].source.stat().st_mode)
+        os.chmod(descriptor, mode)  # noqa: PTH101  # it has no path
+        os.link(f"{_OPEN_FILES}/{descriptor}", plan.target, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def _nameless(folder: Path) -> int | None:
+    """Open a file without a name, of which not even a kill leaves anything; None where there are none."""
+    if sys.platform != "linux" or not Path(_OPEN_FILES).is_dir():
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except OSError:  # the named way says why, or works
+        return None
+
+
+def _write_named(plan: CopyPlan, job: "_Job") -> None:
     descriptor, name = tempfile.mkstemp(".part", ".moxie-", plan.target.parent)
     part = Path(name)
     try:
@@ -163,7 +191,7 @@ class _Job:
         while start < end:
             piece = source.read(min(PIECE_BYTES, end - start))
             if not piece:
-                raise OSError(0, "the original has become shorter")
+                raise FindingError(_changed(source.name))
             _write_fully(target, piece)
             start += len(piece)
             self._sync_sometimes(target, len(piece))

@@ -66,7 +66,10 @@ def mended_header(inspected: InspectedFile) -> MendedHeader:
     if changes:
         patch = _with_notes(raw, patch, raw.path.name, changes)
     moved = rounded_up(len(patched_header(raw, patch)), original.alignment) - original.data_offset
-    header = _parsed(raw, patch, original.file_size + moved)
+    try:
+        header = _parsed(raw, patch, original.file_size + moved)
+    except GgufError as reason:  # by a value that was chosen
+        raise FindingError(impossible(inspected)) from reason
     undecided = _undecided(inspected, rights)
     left = _errors_left([header, *others], inspected, undecided)
     return MendedHeader(raw, patch, original, tuple(changes), undecided, left)

@@ -5,6 +5,7 @@ else they are copied. Of a split model only the first part has metadata to mend;
 folder. The original stays as it is.
 """
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ from app.gguf.shards import part_name, split_count
 
 MARK: Final = ".repaired"
 """In the name of every copy."""
+
+LONGEST_NAME: Final = 255
+"""Bytes of a file name that every file system takes."""
 
 
 class PartWay(StrEnum):
@@ -215,6 +219,9 @@ def _stem(name: str) -> str:
 
 def _free_copy_name(source: Path, suffix: str) -> Path:
     stem = source.name.removesuffix(suffix) if suffix else source.name
+    room = LONGEST_NAME - len(os.fsencode(f"{MARK}-99{suffix}"))
+    while len(os.fsencode(stem)) > room:
+        stem = stem[:-1]
     name, number = f"{stem}{MARK}{suffix}", 1
     while source.with_name(name).exists():
         number += 1

@@ -11,6 +11,9 @@ from app.options import KvOverrideValue
 
 _WHOLE: Final = re.compile(r"-?\d{1,19}", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?(?:e-?\d{1,2})?", re.ASCII | re.IGNORECASE)
+_OF_THE_CONTAINER: Final = ("general.alignment", "split.count", "split.no", "split.tensors.count")
+"""They say where the weights lie, and no other value moves those."""
+
 _CLAIMS: Final = {"true": True, "false": False}
 
 
@@ -20,6 +23,8 @@ def value_of_text(key: str, text: str, inspected: InspectedFile) -> KvOverrideVa
     Raises:
         ValueError: it does not fit the type of the key, or is beyond what makes sense.
     """
+    if key in _OF_THE_CONTAINER:
+        raise ValueError(text)
     right = next((right for right in inspected.right_values if right.key == key), None)
     type_name = _type_name(key, right, inspected)
     read = _read(text, type_name)

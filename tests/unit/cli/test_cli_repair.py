@@ -81,10 +81,23 @@ def test_a_value_nobody_knows_is_asked_for(without_used: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    "pair", ["expert_used_count=9", "expert_used_count=0", "expert_used_count=x", "two", "=2"]
+    "pair",
+    [
+        *("expert_used_count=9", "expert_used_count=0", "expert_used_count=x", "two", "=2"),
+        *("general.alignment=7", "general.alignment=64", "split.count=2", "split.tensors.count=9"),
+    ],
 )
 def test_a_value_that_does_not_fit_is_bad_usage(without_used: Path, pair: str) -> None:
     assert main(["repair", str(without_used), "--set", pair, "--yes"]) == 2
+
+
+def test_a_value_for_a_copy_is_not_given_to_the_original(
+    wrong_count: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["repair", str(wrong_count), "--copy", "--set", "block_count=1", "--json"])
+    capsys.readouterr()
+    main(["inspect", str(wrong_count), "--json"])
+    assert f"{A}.block_count" not in answer_of(capsys)["kv_overrides"]
 
 
 def test_without_a_terminal_and_without_yes_nothing_is_written(

@@ -4,7 +4,9 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +227,48 @@ def test_an_original_that_changed_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(FindingError) as caught:
         write_copy(plan)
     assert caught.value.finding.values["codes"] == ("file-changed",)
+
+
+def test_an_original_that_shrinks_meanwhile_is_told_as_that(tmp_path: Path) -> None:
+    path = model_without_used(tmp_path)
+    plan = plan_copy(chosen(path, expert_used_count=2), cloner=NoCloner())
+
+    def shrink(_done: int, _total: int) -> None:
+        os.truncate(path, 100)
+
+    with pytest.raises(FindingError) as caught:
+        write_copy(plan, shrink, NoCloner())
+    assert caught.value.finding.values["codes"] == ("file-changed",)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gguf"]
+
+
+def test_a_remembered_alignment_that_cannot_be_is_no_crash(tmp_path: Path) -> None:
+    choice = RepairChoice(chosen=((USED, 2), ("general.alignment", 7)))
+    with pytest.raises(FindingError) as caught:
+        plan_copy(inspect_path(model_without_used(tmp_path), choice))
+    assert caught.value.finding.code is FindingCode.REPAIR_IMPOSSIBLE
+
+
+@pytest.mark.parametrize("letter", ["e", "魔"])
+def test_the_name_of_a_copy_is_never_too_long(tmp_path: Path, letter: str) -> None:
+    name = letter * (249 // len(letter.encode())) + ".gguf"
+    plan = plan_copy(chosen(model_without_used(tmp_path, name), expert_used_count=2))
+    write_copy(plan)
+    assert plan.target.name.startswith(letter)
+    assert plan.target.name.endswith(".repaired.gguf")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a copy has a name from its first byte on")
+def test_a_copy_has_no_name_until_it_is_complete(tmp_path: Path) -> None:
+    plan = plan_copy(chosen(model_without_used(tmp_path), expert_used_count=2), cloner=NoCloner())
+    seen: set[str] = set()
+
+    def look(_done: int, _total: int) -> None:
+        seen.update(file.name for file in tmp_path.iterdir())
+
+    write_copy(plan, look, NoCloner())
+    assert seen == {"m.gguf"}
+    assert stat.S_IMODE(plan.target.stat().st_mode) == stat.S_IMODE(plan.source.stat().st_mode)
 
 
 def test_a_copy_of_a_copy_explains_itself_once(tmp_path: Path) -> None:
