@@ -34,10 +34,12 @@ from app.ui.widgets.labels import Chip, ElidedLabel, IconLabel, KeyCap, TextLabe
 from app.ui.widgets.layouts import FlowLayout, Item, card, column, holder, row, tone_box  # noqa: E402
 from app.ui.widgets.share_bar import ShareBar, ShareLegend  # noqa: E402
 from app.ui.widgets.toast import Toast  # noqa: E402
+from build_scripts.gallery_models import model_sheets  # noqa: E402
 
 STATES: Final = ("rest", "hover", "pressed", "focus", "disabled", "busy")
 KINDS: Final = ("primary", "secondary", "ghost", "danger", "link")
 TONES: Final = {"info": "info", "success": "ok", "warning": "warning", "danger": "error", "accent": "gauge"}
+ZOOMS: Final = (1.0, 1.5, 2.0)
 OWN_SIZE: Final = (0, 0)
 WORDS: Final = {
     "en": ("Load model", "Loading…", "Auto", "Manual", "Search chats", "Write a number from 0 to 2."),
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     load_fonts()
     for colors in (LIGHT, DARK):
         for language in LANGUAGES:
-            for zoom in (1.0, 1.5):
+            for zoom in ZOOMS:
                 looks = LookSource(Look(colors, Texts(language), zoom))
                 apply_look(app, looks.look)
                 name = f"{colors.name}_{language}_{zoom:g}"
@@ -67,16 +69,18 @@ def main(arguments: Sequence[str]) -> int:
                 _shoot(app, _question(looks), folder / f"question_{name}.png", OWN_SIZE)
                 _shoot(app, _text(looks), folder / f"text_{name}.png", OWN_SIZE)
                 _shoot(app, _table(looks), folder / f"table_{name}.png", (760, 0))
+                for title, page, size in model_sheets(looks):
+                    _shoot(app, page, folder / f"{title}_{name}.png", size)
     return 0
 
 
 def _shoot(app: QApplication, page: QWidget, path: Path, size: tuple[int, int]) -> None:
     """Save a picture of `page`, as high as it needs at this width."""
     if size != OWN_SIZE:
-        page.resize(size[0], page.sizeHint().height())
+        page.resize(size[0], size[1] or page.sizeHint().height())
     page.show()
     app.processEvents()
-    if page.hasHeightForWidth() and size != OWN_SIZE:
+    if page.hasHeightForWidth() and size != OWN_SIZE and not size[1]:
         page.resize(page.width(), page.heightForWidth(page.width()))
         app.processEvents()
     page.grab().save(str(path))
