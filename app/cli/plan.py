@@ -101,6 +101,7 @@ def _budget(args: argparse.Namespace, texts: Texts) -> MemoryBudget:
         vram_free_bytes=gpus,
         drives_display=machine.drives_display if vram is None else tuple(i == 0 for i in range(len(gpus))),
         performance_cores=machine.performance_cores,
+        shared_vram_bytes=machine.shared_vram_bytes if vram is None else (),
     )
 
 

@@ -1,5 +1,6 @@
 """The result of planning, as facts; and what it is asked with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -32,6 +33,8 @@ class MemoryBudget:
         vram_free_bytes: One per GPU, what is free now; empty without a GPU.
         drives_display: One per GPU; decides the reserve.
         ram_free_bytes: What the model may take of RAM.
+        shared_vram_bytes: One per GPU, the part of its memory that is RAM and is in `ram_free_bytes` too;
+            empty when every GPU has its own.
         performance_cores: Free physical performance cores.
         ram_bytes_per_second: Measured while this engine read weights from RAM; None = not measured.
             vram_bytes_per_second and disk_bytes_per_second likewise.
@@ -45,6 +48,13 @@ class MemoryBudget:
     ram_bytes_per_second: float | None = None
     vram_bytes_per_second: float | None = None
     disk_bytes_per_second: float | None = None
+    shared_vram_bytes: tuple[int, ...] = ()
+
+    def ram_left(self, gpu_bytes: Sequence[int]) -> int:
+        """Return what is left of RAM when the GPUs hold so much: a chip's own memory is filled first."""
+        shared = zip(gpu_bytes, self.vram_free_bytes, self.shared_vram_bytes, strict=False)
+        taken = sum(max(0, held - (free - part)) for held, free, part in shared)
+        return max(0, self.ram_free_bytes - taken)
 
 
 @dataclass(frozen=True, slots=True)

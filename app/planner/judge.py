@@ -126,7 +126,7 @@ def _vram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
 
 
 def _ram(placement: Placement, budget: MemoryBudget) -> list[Finding]:
-    needed, free = placement.cpu_required_bytes, budget.ram_free_bytes
+    needed, free = placement.cpu_required_bytes, budget.ram_left(placement.gpu_bytes)
     if needed > free:
         return [
             error(

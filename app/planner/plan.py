@@ -52,7 +52,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     question = Question(
         sizes=model_sizes(model),
         limits=gpu_limits(budget),
-        ram_free_bytes=budget.ram_free_bytes,
+        budget=budget,
         n_ctx=n_ctx,
         kv_type=wishes.kv_type,
         n_cpu_moe=n_cpu_moe,
@@ -146,7 +146,7 @@ def _carried_out(
 
 def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:
     """Return the routed expert bytes that RAM cannot hold beside everything else in it."""
-    excess = placement.cpu_bytes - budget.ram_free_bytes
+    excess = placement.cpu_bytes - budget.ram_left(placement.gpu_bytes)
     return max(0, min(excess, placement.cpu_parts.get(Part.ROUTED_EXPERTS, 0)))
 
 
@@ -190,7 +190,7 @@ def _cpu_plan(placement: Placement, budget: MemoryBudget, disk_bytes: int) -> De
     if disk_bytes:
         parts[Part.ROUTED_EXPERTS] -= disk_bytes
     held = {part: size for part, size in parts.items() if size}
-    return DevicePlan("CPU", budget.ram_free_bytes, sum(held.values()), held)
+    return DevicePlan("CPU", budget.ram_left(placement.gpu_bytes), sum(held.values()), held)
 
 
 def _sum_of(devices: tuple[DevicePlan, ...], part: Part) -> int:

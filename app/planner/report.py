@@ -7,12 +7,17 @@ from typing import Final
 from app.findings import Finding
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.inspect_file import InspectedFile, inspect_path
-from app.hardware.facts import CpuInfo, HardwareFacts
-from app.planner.facts import MemoryBudget, OffloadPlan, Wishes
+from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts
+from app.hardware.gpu_merge import is_instance
+from app.hardware.verdicts_memory import MemoryNeeds
+from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
 from app.planner.plan import plan_offload
 
 SYSTEM_RAM_BYTES: Final = 2 * 1024**3
 SYSTEM_RAM_SHARE: Final = 8
+
+ALLOCATED_PARTS: Final = frozenset({Part.KV_CACHE, Part.STATE, Part.COMPUTE, Part.PROMPT_CACHE})
+"""What is no weight: never mapped from a file."""
 
 PLANNED_KINDS: Final = frozenset({FileKind.MODEL, FileKind.EMBEDDING, FileKind.RERANKER})
 """Kinds of file an engine loads by themselves."""
@@ -51,16 +56,61 @@ def budget_from(hardware: HardwareFacts) -> MemoryBudget:
     """Return what a model may take of a machine as it is now.
 
     RAM: what is available, less an eighth or 2 GiB, whichever is smaller, for the system and the window.
-    VRAM: what is free on each GPU of its own memory; integrated ones share the RAM and are not counted.
+    VRAM: what is free on each GPU of its own memory. As llama.cpp does: one that shares the RAM is used only
+    where there is no other, and then its own free memory and the free part of what it may share count; never
+    more than RAM has left, and what it takes is not there for anything else. One instance of a card cut up.
     """
-    gpus = [gpu for gpu in hardware.gpus if not gpu.is_integrated and gpu.vram_free_bytes]
     available = (hardware.host.ram_available_bytes if hardware.host else None) or 0
+    ram_free = available - min(SYSTEM_RAM_BYTES, available // SYSTEM_RAM_SHARE)
+    pools = _gpu_pools(hardware, ram_free)
     return MemoryBudget(
-        ram_free_bytes=available - min(SYSTEM_RAM_BYTES, available // SYSTEM_RAM_SHARE),
-        vram_free_bytes=tuple(gpu.vram_free_bytes or 0 for gpu in gpus),
-        drives_display=tuple(gpu.drives_display is not False for gpu in gpus),
+        ram_free_bytes=ram_free,
+        vram_free_bytes=tuple(pool.own_bytes + pool.shared_bytes for pool in pools),
+        drives_display=tuple(pool.gpu.drives_display is not False for pool in pools),
         performance_cores=_performance_cores(hardware.host.cpu if hardware.host else CpuInfo()),
+        shared_vram_bytes=tuple(pool.shared_bytes for pool in pools) if _is_shared(pools) else (),
     )
+
+
+def memory_needs(plan: OffloadPlan) -> MemoryNeeds:
+    """Return what a plan allocates in RAM, and what it only maps from the model's file."""
+    parts = plan.devices[-1].parts
+    weights = sum(size for part, size in parts.items() if part not in ALLOCATED_PARTS)
+    allocated = sum(parts.values()) - weights
+    is_mapped = plan.options.load_mode in ("auto", "mmap", "mlock") and not plan.options.repack
+    return MemoryNeeds(allocated, weights) if is_mapped else MemoryNeeds(allocated + weights, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """What a model may take of one GPU.
+
+    Attributes:
+        shared_bytes: The part that is RAM.
+    """
+
+    gpu: GpuInfo
+    own_bytes: int
+    shared_bytes: int = 0
+
+
+def _gpu_pools(hardware: HardwareFacts, ram_free_bytes: int) -> list[_Pool]:
+    present = [gpu for gpu in hardware.gpus if not gpu.is_lost]
+    discrete = [
+        _Pool(gpu, gpu.vram_free_bytes) for gpu in present if not gpu.is_integrated and gpu.vram_free_bytes
+    ]
+    instances = [pool for pool in discrete if is_instance(pool.gpu)]
+    if discrete:
+        return instances[:1] or discrete
+    chips = [gpu for gpu in present if gpu.is_integrated and gpu.shared_free_bytes]
+    return [
+        _Pool(gpu, gpu.vram_free_bytes or 0, min(gpu.shared_free_bytes or 0, ram_free_bytes))
+        for gpu in chips[:1]
+    ]
+
+
+def _is_shared(pools: list[_Pool]) -> bool:
+    return any(pool.shared_bytes for pool in pools)
 
 
 def _performance_cores(cpu: CpuInfo) -> int:

@@ -13,6 +13,7 @@ from app.options import (
     default_n_ubatch,
 )
 from app.planner.caches import Extent, can_be_quantized
+from app.planner.facts import MemoryBudget
 from app.planner.placement import (
     Cut,
     ModelSizes,
@@ -41,7 +42,7 @@ class Question:
 
     sizes: ModelSizes
     limits: tuple[int, ...]
-    ram_free_bytes: int
+    budget: MemoryBudget
     n_ctx: int | None
     kv_type: str | None
     n_cpu_moe: int | None
@@ -98,7 +99,7 @@ def _given_up(question: Question, cut: Cut) -> Placement:
 
 
 def _first_cut(question: Question) -> Cut:
-    is_small = question.ram_free_bytes < SMALL_MACHINE_RAM_BYTES
+    is_small = question.budget.ram_free_bytes < SMALL_MACHINE_RAM_BYTES
     return Cut(
         Extent(
             n_ctx=question.n_ctx or default_n_ctx(question.context_length),
@@ -141,10 +142,14 @@ def _with_roomy_context(question: Question, placement: Placement) -> Placement:
     if roomy <= CONTEXT_DEFAULT:
         return placement
     wider = place(question.sizes, replace(cut, extent=replace(cut.extent, n_ctx=roomy)), question.limits)
-    return wider if wider.fits_gpus and wider.cpu_bytes <= question.ram_free_bytes else placement
+    fits = wider.fits_gpus and wider.cpu_bytes <= question.budget.ram_left(wider.gpu_bytes)
+    return wider if fits else placement
 
 
 def _is_good(question: Question, placement: Placement) -> bool:
-    if question.limits and placement.cut.n_gpu_layers == ALL_LAYERS:
+    has_own_memory = not any(question.budget.shared_vram_bytes)
+    if question.limits and placement.cut.n_gpu_layers == ALL_LAYERS and has_own_memory:
         return placement.fits_gpus  # what is left in RAM cannot be made less by giving anything up
-    return placement.fits_gpus and placement.cpu_required_bytes <= question.ram_free_bytes
+    return placement.fits_gpus and placement.cpu_required_bytes <= question.budget.ram_left(
+        placement.gpu_bytes
+    )
