@@ -36,7 +36,11 @@ ENDS_BY_TEXT: Final = frozenset(
 MARK: Final = re.compile(r"<[^<>\s]{1,80}>|\[[^\[\]\s]{1,40}\]|\[e~\[")
 """How marks look in all vocabularies seen so far."""
 
+_UNREAD: Final = ("no_vocab", "none")
+"""Tokenizers whose tokens engines do not look at."""
+
 _MOST_MARKS: Final = 16_384
+_MOST_COMPARED: Final = 2**19
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class SpecialTokens:
         ending_ids: Tokens that end an answer by the keys.
         marks: Number of each token that looks like a mark, by its text.
         free_key: The key that can name one more ending token.
+        twice: A text that two tokens have, at which engines end themselves; None in all sound vocabularies.
     """
 
     bos: str = ""
@@ -57,6 +62,7 @@ class SpecialTokens:
     ending_ids: frozenset[int] = frozenset()
     marks: Mapping[str, int] = field(default_factory=dict)
     free_key: str = EOT_ID
+    twice: str | None = None
 
     def ends_answer(self, mark: str) -> bool:
         """Say whether an engine takes the token with this text as an end."""
@@ -66,7 +72,7 @@ class SpecialTokens:
 def special_tokens(header: GgufHeader) -> SpecialTokens | None:
     """Return the marks of a vocabulary, read once from the file; None when it has none that can be read.
 
-    Some 0.1 s for the largest vocabularies.
+    Some 0.2 s for the largest vocabularies.
     """
     metadata = Metadata(header.keys)
     model = metadata.string(MODEL) or ""
@@ -74,8 +80,10 @@ def special_tokens(header: GgufHeader) -> SpecialTokens | None:
     eos_id = _number(metadata, EOS_ID, _DEFAULT_EOS.get(model))
     texts: dict[int, str] = {}
     marks: dict[str, int] = {}
+    texts_seen = _Repetition()
     try:
         for number, token in enumerate(stored_tokens(header)):
+            texts_seen.add(token)
             is_asked = number in (bos_id, eos_id)
             if not is_asked and (token[:1] not in (b"<", b"[") or token[-1:] not in (b">", b"]", b"[")):
                 continue
@@ -97,7 +105,29 @@ def special_tokens(header: GgufHeader) -> SpecialTokens | None:
         ending_ids=frozenset(number for number in ids if number is not None),
         marks=marks,
         free_key=EOM_ID if EOT_ID in header.keys and EOM_ID not in header.keys else EOT_ID,
+        twice=None if model in _UNREAD else texts_seen.twice,
     )
+
+
+class _Repetition:
+    """Notices a text that comes twice, by hashes: texts may be long.
+
+    Attributes:
+        twice: The first such text.
+    """
+
+    def __init__(self) -> None:
+        self.twice: str | None = None
+        self._seen: set[int] = set()
+
+    def add(self, token: bytes) -> None:
+        """Look at one more; engines read up to a zero byte, and give an empty one a name of its own."""
+        known = hash(token) if b"\0" not in token else hash(token.partition(b"\0")[0])
+        if known not in self._seen:
+            if len(self._seen) < _MOST_COMPARED:
+                self._seen.add(known)
+        elif self.twice is None and token and token[0]:
+            self.twice = token[:80].decode("utf-8", "replace")
 
 
 def _number(metadata: Metadata, key: str, otherwise: int | None) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.findings import Finding, FindingCode, warning
+from app.findings import Finding, FindingCode, error, warning
 from app.gguf.inspect_file import InspectedFile
 from app.gguf.repair_facts import RightValue, ValueSource
 from app.gguf.right_values import U32, overrides_of
@@ -34,6 +34,8 @@ def with_template_checked(inspected: InspectedFile) -> CheckedTemplate:
     """
     facts = inspected.facts
     tokens = special_tokens(inspected.headers[0]) if inspected.headers else None
+    if tokens is not None and tokens.twice is not None:
+        inspected = _with_finding(inspected, error(FindingCode.VOCABULARY_DUPLICATE, line=tokens.twice))
     if facts.chat_template is None or tokens is None:
         return CheckedTemplate(inspected, None)
     check = check_template(facts.chat_template, tokens)

@@ -138,3 +138,26 @@ def test_any_bytes_give_marks_or_none(
     header = header_of(tmp_path_factory.getbasetemp(), data, count)
     found = special_tokens(header)
     assert found is None or all(number < count for number in found.marks.values())
+
+
+@pytest.mark.parametrize(
+    ("tokens", "twice"),
+    [
+        ((b"a", b"b", b"a"), "a"),
+        ((b"ab\0c", b"ab"), "ab"),
+        ((b"", b"", b"\0", b"\0x"), None),
+        (WORDS, None),
+    ],
+)
+def test_a_text_that_two_tokens_have_is_noticed(
+    tmp_path: Path, tokens: tuple[bytes, ...], twice: str | None
+) -> None:
+    found = special_tokens(header_of(tmp_path, packed(*tokens), len(tokens), **{MODEL: "gpt2"}))
+    assert found is not None
+    assert found.twice == twice
+
+
+def test_tokens_that_engines_do_not_look_at_may_be_alike(tmp_path: Path) -> None:
+    found = special_tokens(header_of(tmp_path, packed(b"a", b"a"), 2, **{MODEL: "none"}))
+    assert found is not None
+    assert found.twice is None

@@ -25,6 +25,7 @@ from app.parsing.template_check import (
 from app.parsing.template_findings import with_template_checked
 from app.parsing.template_jobs import check
 from app.paths import resource_path
+from tests.builders import array, moe_model, write_gguf
 from tests.chat_templates import CHATML, FAMILIES, GEMMA, Family
 
 TOKENS = SpecialTokens("<s>", "</s>")
@@ -226,3 +227,16 @@ def test_an_end_of_turn_that_is_no_token_is_told(tmp_path: Path) -> None:
     template = CHATML.replace("<|im_end|>", "<|stop|>")
     inspected = with_template_checked(inspect_path(model(tmp_path, template_of(template)))).inspected
     assert finding_of(inspected, FindingCode.END_OF_TURN_UNKNOWN).values["token"] == "<|stop|>"
+
+
+@pytest.mark.parametrize("has_template", [True, False])
+def test_two_tokens_of_one_text_end_the_engine_and_are_told_before(
+    tmp_path: Path, has_template: bool
+) -> None:
+    keys, tensors = moe_model("qwen3moe", layers=2, experts=8)
+    keys["tokenizer.ggml.tokens"] = array("str", [*(f"tok{index}" for index in range(63)), "tok7"])
+    if not has_template:
+        keys.pop("tokenizer.chat_template")
+    inspected = with_template_checked(inspect_path(write_gguf(tmp_path / "m.gguf", keys, tensors))).inspected
+    assert finding_of(inspected, FindingCode.VOCABULARY_DUPLICATE).values == {"line": "tok7"}
+    assert not inspected.loadable
