@@ -83,6 +83,8 @@ def read_dense(path: Path) -> DenseModel:
     """
     try:
         header = read_header(path)
+        for left in header.overwritten_types:
+            raise UpcycleError(f"the type of {left.key} was overwritten with {left.type_id}")
         with path.open("rb", buffering=0) as file:
             ranges = list(_entry_ranges(ByteCursor(file, header.file_size)))
     except GgufError as reason:

@@ -13,7 +13,7 @@ from app.cli.context import CliContext, UsageError
 from app.findings import Finding, FindingCode, error
 from app.settings import Settings
 from app.texts import Texts
-from tests.builders import dense_model, moe_model, text, u32, write_gguf
+from tests.builders import Tensor, dense_model, moe_model, text, u32, write_gguf
 from tests.chat_templates import QWEN_3
 
 BINDING_FIELDS = (
@@ -41,7 +41,9 @@ def run_json(*arguments: str) -> dict[str, Any]:
 
 
 def test_json_has_the_fields_of_the_contract(tmp_path: Path) -> None:
-    file = write_gguf(tmp_path / "m.gguf", *moe_model("glm4moe", layers=5, nextn_predict_layers=u32(1)))
+    keys, tensors = moe_model("glm4moe", layers=5, nextn_predict_layers=u32(1))
+    tensors.append(Tensor("blk.4.nextn.eh_proj.weight", (128, 64)))
+    file = write_gguf(tmp_path / "m.gguf", keys, tensors)
     said = run_json(str(file))
     assert set(BINDING_FIELDS.split()) <= set(said)
     assert (said["path"], said["files"]) == (str(file), [str(file)])

@@ -175,6 +175,15 @@ def test_a_model_cut_short_is_refused(dense: Path) -> None:
         made(dense)
 
 
+def test_a_count_whose_type_was_overwritten_is_mended_first(dense: Path) -> None:
+    content = bytearray(dense.read_bytes())
+    key = b"llama.block_count"
+    content[content.index(key) + len(key) + 1] = 1  # 260 in place of 4
+    dense.write_bytes(content)
+    with pytest.raises(UpcycleError, match=r"type of llama\.block_count"):
+        made(dense)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_foreign_bytes_end_in_the_one_error(tmp_path: Path, data: st.DataObject) -> None:
