@@ -69,7 +69,13 @@ def _sheet(*parts: QWidget) -> QWidget:
 def _named(facts: ModelFacts, name: str) -> ModelFacts:
     path = Path("models") / f"{name}-Q4_K_M.gguf"
     return replace(
-        facts, path=path, files=(path,), name=name, file_type="Q4_K_M", size_bytes=weight_bytes(facts)
+        facts,
+        path=path,
+        files=(path,),
+        name=name,
+        file_type="Q4_K_M",
+        size_bytes=weight_bytes(facts),
+        tensor_count=len(facts.tensors),
     )
 
 

@@ -45,7 +45,7 @@ SIZES: Final = {1: ((1366, 768), (1440, 900)), 2: ((1920, 1080),)}
 
 THEMES: Final = ("light", "dark")
 WAIT_SECONDS: Final = 120.0
-SETTLE_MS: Final = 120
+SETTLE_MS: Final = 300
 QUESTIONS: Final = (
     "What is the capital of France? Answer in one sentence.",
     "Write a Python function that adds two numbers.",
@@ -108,11 +108,12 @@ def _prepare_home() -> None:
 def _write_samples(folder: Path) -> None:
     """Lay a dense model, a broken file and a projector beside the default model."""
     write_tiny("llama", folder / SAMPLES["few_layers"])
-    write_gguf(folder / SAMPLES["dense"], *dense_model())
+    keys, tensors = dense_model()
+    write_gguf(folder / SAMPLES["dense"], keys | {"general.name": text("A small dense model")}, tensors)
     content = (folder / SAMPLES["few_layers"]).read_bytes()
     (folder / SAMPLES["broken"]).write_bytes(content[: len(content) // 2])
-    keys = {"general.architecture": text("clip"), "general.type": text("mmproj")}
-    write_gguf(folder / SAMPLES["projector"], keys, [Tensor("v.blk.0.attn_q.weight", (32, 32))])
+    projector = {"general.architecture": text("clip"), "general.type": text("mmproj")}
+    write_gguf(folder / SAMPLES["projector"], projector, [Tensor("v.blk.0.attn_q.weight", (32, 32))])
 
 
 class _Photographer:

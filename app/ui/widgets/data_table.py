@@ -12,7 +12,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.texts import Texts
@@ -20,6 +20,7 @@ from app.ui.theme.look import LookSource
 
 Index = QModelIndex | QPersistentModelIndex
 _ROW_PADDING: Final = 10
+_LEAST_CHARACTERS: Final = 16
 _CELL_PADDING: Final = 24
 _MAX_CELL: Final = 300
 """Characters of a cell that are drawn; one of a million would be measured at every paint."""
@@ -195,6 +196,11 @@ class DataTable(QTableView):
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._share_the_rest()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy_requested.emit()
@@ -211,14 +217,27 @@ class DataTable(QTableView):
         head = self.horizontalHeader()
         for section, column in enumerate(self._rows.columns):
             if column.widest is None:
-                head.setSectionResizeMode(section, QHeaderView.ResizeMode.Stretch)
                 continue
             metrics = code if column.is_code else body
             words = look.text(column.text_key) + "  ↓"
             width = max(metrics.horizontalAdvance(column.widest), body.horizontalAdvance(words))
             head.setSectionResizeMode(section, QHeaderView.ResizeMode.Interactive)
             head.resizeSection(section, width + round(_CELL_PADDING * look.zoom))
+        self._share_the_rest()
         self.viewport().update()
+
+    def _share_the_rest(self) -> None:
+        """Give what the columns leave to those without a width; where that is too little, all scroll."""
+        head, columns = self.horizontalHeader(), self._rows.columns
+        open_ones = [section for section, column in enumerate(columns) if column.widest is None]
+        taken = sum(head.sectionSize(n) for n in range(len(columns)) if n not in open_ones)
+        least = QFontMetrics(self._looks.look.font("code")).horizontalAdvance("0" * _LEAST_CHARACTERS)
+        has_room = self.viewport().width() - taken >= least * len(open_ones)
+        mode = QHeaderView.ResizeMode.Stretch if has_room else QHeaderView.ResizeMode.Interactive
+        for section in open_ones:
+            head.setSectionResizeMode(section, mode)
+            if not has_room:
+                head.resizeSection(section, least)
 
 
 def _flat(text: str) -> str:
