@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.gguf.facts import ModelFacts, TensorInfo
+from app.gguf.header import MetadataValue
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
@@ -33,3 +34,14 @@ def wrong_heads(heads: int, facts: ModelFacts, metadata: Metadata) -> str:
     """Return which of the two numbers is wrong where they do not go together; `heads` is the stored one."""
     by_tensors = head_count_of("attention.head_count", facts.tensors, metadata)
     return "attention.head_count" if by_tensors not in (None, heads) else "attention.head_count_kv"
+
+
+def has_latent_heads(facts: ModelFacts, metadata: Metadata) -> bool:
+    """Return whether all heads share one latent key; engines end themselves at more than one."""
+    lengths = (metadata.integer(f"attention.{name}_length_mla") for name in ("key", "value"))
+    return all(lengths) and any("attn_kv_a_mqa." in tensor.name for tensor in facts.tensors)
+
+
+def is_one(kv_heads: MetadataValue | None) -> bool:
+    """Return whether a number of key heads is one in each layer that has any."""
+    return set(kv_heads) <= {0, 1} if isinstance(kv_heads, tuple) else kv_heads == 1

@@ -13,7 +13,7 @@ from app.findings import FindingCode
 from app.gguf.architecture_rules import foreign_prefix
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import FileKind, ModelFacts
-from app.gguf.head_counts import head_count_of, wrong_heads
+from app.gguf.head_counts import has_latent_heads, head_count_of, is_one, wrong_heads
 from app.gguf.key_types import expected_type, is_never_list
 from app.gguf.layout_rules import blocks_beyond, wrong_counts
 from app.gguf.metadata import LARGEST_COUNT, Metadata
@@ -196,6 +196,10 @@ def _expert_width(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]
 def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
     heads, kv_heads = (metadata.raw(f"attention.{name}") for name in ("head_count", "head_count_kv"))
     if isinstance(heads, bool) or not isinstance(heads, int):
+        return
+    if has_latent_heads(facts, metadata) and not is_one(kv_heads):
+        key, cures = metadata.full_name("attention.head_count_kv"), (FindingCode.HEAD_COUNT_INVALID,)
+        yield RightValue(key, 1, U32, ValueSource.TENSORS, cures, is_overridable=kv_heads is not None)
         return
     wrong = ["attention.head_count"] if heads <= 0 else []
     if isinstance(kv_heads, int) and kv_heads > 0 and heads > 0 and heads % kv_heads:

@@ -7,7 +7,7 @@ from typing import Final
 from app.findings import Finding, FindingCode, error, note
 from app.gguf.describe import expert_count_of
 from app.gguf.facts import ModelFacts
-from app.gguf.head_counts import wrong_heads
+from app.gguf.head_counts import has_latent_heads, is_one, wrong_heads
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
@@ -25,6 +25,7 @@ _Shape = tuple[int, ...]
 def shape_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     """Return the findings on heads and on routed experts."""
     yield from _head_findings(facts, metadata)
+    yield from _turned_too_wide(facts, metadata)
     yield from _list_lengths(facts, metadata)
     if not facts.has_old_expert_layout:
         yield from list(_expert_shapes(facts))[:MAX_NAMED]
@@ -35,6 +36,11 @@ def shape_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
 def _head_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     """Engines share each key head among a whole number of heads, and divide the width by the heads."""
     heads, kv_heads = metadata.raw("attention.head_count"), metadata.raw("attention.head_count_kv")
+    if isinstance(heads, int) and has_latent_heads(facts, metadata) and not is_one(kv_heads):
+        found = kv_heads if isinstance(kv_heads, int) else None
+        key = metadata.full_name("attention.head_count_kv")
+        yield error(FindingCode.HEAD_COUNT_INVALID, key=key, found=found, heads=heads)
+        return
     has_attention = any(split_block(tensor.name)[1] == "attn_q.weight" for tensor in facts.tensors)
     if isinstance(heads, bool) or not isinstance(heads, int) or not has_attention:
         return
@@ -45,6 +51,15 @@ def _head_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
         name = wrong_heads(heads, facts, metadata)
         found = heads if name == "attention.head_count" else kv_heads
         yield error(FindingCode.HEAD_COUNT_INVALID, key=metadata.full_name(name), found=found, heads=heads)
+
+
+def _turned_too_wide(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
+    """Engines end themselves where more of a head is turned by its position than it is wide."""
+    turned, width = metadata.integer("rope.dimension_count"), metadata.integer("attention.key_length")
+    has_heads = any(split_block(tensor.name)[1] == "attn_k.weight" for tensor in facts.tensors)
+    if turned and width and has_heads and turned > width:
+        key = metadata.full_name("rope.dimension_count")
+        yield error(FindingCode.METADATA_INVALID, file=facts.path.name, key=key, found=turned, most=width)
 
 
 def _list_lengths(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:

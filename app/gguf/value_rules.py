@@ -22,8 +22,8 @@ MAX_SHOWN: Final = 80
 _NEVER_BELOW_ZERO: Final = (
     *("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon", "attention.group_norm_epsilon"),
 )
-_ALWAYS_ABOVE_ZERO: Final = ("rope.freq_base", "rope.freq_base_swa")
-"""Engines end themselves at the former, and answer nonsense with the latter."""
+_ALWAYS_ABOVE_ZERO: Final = ("rope.freq_base", "rope.freq_base_swa", "full_attention_interval")
+"""Engines end themselves at the former, divide by the latter, or answer nonsense."""
 
 
 def value_findings(header: GgufHeader, facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _no_numbers(header: GgufHeader) -> Iterator[Finding]:
 def _nonsense(header: GgufHeader, metadata: Metadata) -> Iterator[Finding]:
     for name in (*_NEVER_BELOW_ZERO, *_ALWAYS_ABOVE_ZERO):
         value = metadata.raw(name)
-        if not isinstance(value, float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             continue
         if value < 0.0 or (value == 0.0 and name in _ALWAYS_ABOVE_ZERO):
             key = metadata.full_name(name)

@@ -173,3 +173,43 @@ def test_a_vocabulary_of_numbers_is_none(tmp_path: Path, name: str) -> None:
     inspected = inspect_moe(tmp_path, put(key, array("i32", [1] * 2000)))
     told = next(f for f in inspected.findings if f.code is FindingCode.TOKENIZER_MISSING)
     assert told.values["keys"] == (key,)
+
+
+def latent(keys: Keys) -> None:
+    """Make the attention one that keeps a single latent vector per token."""
+    keys[f"{A}.attention.key_length_mla"] = keys[f"{A}.attention.value_length_mla"] = u32(16)
+
+
+def with_latent(table: list[Tensor]) -> list[Tensor]:
+    """Return the tensors with that vector's."""
+    return [*table, *(Tensor(f"blk.{block}.attn_kv_a_mqa.weight", (64, 32)) for block in range(2))]
+
+
+def test_latent_attention_has_one_key_head(tmp_path: Path) -> None:
+    inspected = inspect_moe(tmp_path, latent, with_latent)
+    assert FindingCode.HEAD_COUNT_INVALID in {finding.code for finding in inspected.findings}
+    assert inspected.facts.kv_overrides == ((f"{A}.attention.head_count_kv", 1),)
+
+
+def test_latent_attention_without_a_number_of_key_heads_needs_a_copy(tmp_path: Path) -> None:
+    def without_heads(keys: Keys) -> None:
+        latent(keys)
+        keys.pop(f"{A}.attention.head_count_kv")
+
+    inspected = inspect_moe(tmp_path, without_heads, with_latent)
+    assert errors(inspected) == {FindingCode.HEAD_COUNT_INVALID}
+    assert [repair.kind for repair in repairs_for(inspected)] == [RepairKind.PATCHED_COPY]
+
+
+def test_no_more_of_a_head_is_turned_than_it_is_wide(tmp_path: Path) -> None:
+    def wide(keys: Keys) -> None:
+        keys[f"{A}.attention.key_length"] = u32(8)
+        keys[f"{A}.rope.dimension_count"] = u32(9)
+
+    inspected = inspect_moe(tmp_path, wide)
+    assert errors(inspected) == {FindingCode.METADATA_INVALID}
+
+
+def test_every_how_manieth_layer_is_never_the_zeroth(tmp_path: Path) -> None:
+    inspected = inspect_moe(tmp_path, put(f"{A}.full_attention_interval", u32(0)))
+    assert errors(inspected) == {FindingCode.METADATA_NOT_FINITE}
