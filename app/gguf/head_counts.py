@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.gguf.facts import ModelFacts, TensorInfo
-from app.gguf.header import MetadataValue
+from app.gguf.header import MetadataValue, SkippedValue
 from app.gguf.metadata import Metadata
 from app.gguf.tensor_classes import split_block
 
@@ -43,5 +43,7 @@ def has_latent_heads(facts: ModelFacts, metadata: Metadata) -> bool:
 
 
 def is_one(kv_heads: MetadataValue | None) -> bool:
-    """Return whether a number of key heads is one in each layer that has any."""
-    return set(kv_heads) <= {0, 1} if isinstance(kv_heads, tuple) else kv_heads == 1
+    """Return whether a number of key heads is one in each layer that has any, or no number at all."""
+    if isinstance(kv_heads, tuple):
+        return set(kv_heads) <= {0, 1}
+    return kv_heads == 1 or isinstance(kv_heads, str | float | SkippedValue)

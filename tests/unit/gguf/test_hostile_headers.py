@@ -213,3 +213,13 @@ def test_no_more_of_a_head_is_turned_than_it_is_wide(tmp_path: Path) -> None:
 def test_every_how_manieth_layer_is_never_the_zeroth(tmp_path: Path) -> None:
     inspected = inspect_moe(tmp_path, put(f"{A}.full_attention_interval", u32(0)))
     assert errors(inspected) == {FindingCode.METADATA_NOT_FINITE}
+
+
+def test_one_key_head_in_another_type_is_given_in_the_right_one(tmp_path: Path) -> None:
+    def as_text(keys: Keys) -> None:
+        latent(keys)
+        keys[f"{A}.attention.head_count_kv"] = text("1")
+
+    inspected = inspect_moe(tmp_path, as_text, with_latent)
+    assert inspected.loadable
+    assert inspected.facts.kv_overrides == ((f"{A}.attention.head_count_kv", 1),)
