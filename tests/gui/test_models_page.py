@@ -377,16 +377,6 @@ def test_nothing_found_says_what_to_do(
     driver.wait_for(lambda: str(tmp_path) in driver.program.preferences.settings.library_paths)
 
 
-@pytest.mark.parametrize("size", [*SIZES, (1920, 1080)])
-def test_a_finding_in_the_place_of_another_has_its_room(
-    driver: WindowDriver, page: ModelsPage, qtbot: QtBot, size: tuple[int, int]
-) -> None:
-    driver.program.window.resize(*size)
-    for name in ("dense", "tiny", "GLM", "tiny", "dense", "GLM"):
-        choose(driver, name)
-        qtbot.waitUntil(lambda: cut_off(page) == [], timeout=SETTLE_MS)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_cut_off(

@@ -19,7 +19,8 @@ CATALOGUES = {
 TEXT_METHODS = {"text", "say", "tell"}
 HAN = re.compile(r"[\u4e00-\u9fff]")
 LETTERS = re.compile(r"[A-Za-z]{2,}")
-LATIN_IN_BOTH = ("Flash attention", "SmolLM2 MoE")
+PROGRAMS = ("GPT4All", "Hugging Face", "llama.cpp", "LM Studio")
+LATIN_IN_BOTH = ("Flash attention", "SmolLM2 MoE", *PROGRAMS)
 """Names and terms that Chinese users say in Latin letters too."""
 
 
