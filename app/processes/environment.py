@@ -9,6 +9,8 @@ _ENGINE_PREFIXES: Final = ("LLAMA_", "GGML_", "HF_")
 _PYTHON_KEPT: Final = frozenset({"PYTHONHOME", "PYTHONPATH"})
 """Where this very Python and its packages lie; the rest of `PYTHON*` changes how code runs."""
 
+_CUDA_LIST: Final = "CUDA_VISIBLE_DEVICES"
+
 _LIBRARY_PATH: Final = "LD_LIBRARY_PATH"
 
 
@@ -19,12 +21,15 @@ def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
     else stays, since drivers and the system need more than a list could name: `PATH`, `HOME`,
     `SystemRoot`, `TEMP`, `CUDA_VISIBLE_DEVICES`, `CUDA_PATH`, `VK_ICD_FILENAMES`, `MOXIE_HOME` and
     so on. `LD_LIBRARY_PATH` stays too (CUDA is often found through it), but as it was before a frozen
-    program's loader changed it.
+    program's loader changed it. CUDA counts cards in the order of the bus, as the driver library does, unless
+    an inherited list counts them in another way.
     """
     kept = {name: value for name, value in base.items() if _is_kept(name)}
     before_freezing = kept.pop(f"{_LIBRARY_PATH}_ORIG", None)
     if before_freezing is not None:
         kept[_LIBRARY_PATH] = before_freezing
+    if not any(number.strip().isdecimal() for number in kept.get(_CUDA_LIST, "").split(",")):
+        kept.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     return kept | {
         "GGML_NO_BACKTRACE": "1",  # a failed assert must not wait for a debugger
         "PYTHONUTF8": "1",
