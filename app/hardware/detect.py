@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from app.findings import Finding, FindingCode, note, warning
@@ -9,6 +10,7 @@ from app.hardware.all_gpus import members_of, merged_by
 from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts
 from app.hardware.ports import GpuSource, HostSource, SourceError, SurroundingsSource
 from app.hardware.probe import Outcome, Probe
+from app.hardware.verdicts import judge_machine
 
 PROBE_TIMEOUT_SECONDS: Final = 5.0
 """A healthy driver answers in milliseconds; one without persistence mode first wakes the card, 1 to 3 s."""
@@ -57,7 +59,9 @@ class Detection:
         look.judge_cards(gpus, is_complete=is_complete)
         if host is not None:
             look.extend(_full_disks(host.disks))
-        return HardwareFacts(host, driver, discrete_first(gpus), look.findings(), runtime, system)
+        facts = HardwareFacts(host, driver, discrete_first(gpus), runtime=runtime, system=system)
+        look.extend(judge_machine(facts))
+        return replace(facts, findings=look.findings())
 
 
 def detect(

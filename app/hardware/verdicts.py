@@ -35,16 +35,38 @@ def judge_machine(facts: HardwareFacts, *, engine_bytes: int = 0) -> tuple[Findi
 
 def hidden_by(variable: str, value: str, gpus: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
     """Return the cards that a variable hides from our engines: none when they never get to see it."""
-    if variable not in engine_environment({variable: value}):
-        return ()
-    cards = [gpu for gpu in gpus if gpu.vendor in _VARIABLES_OF.get(variable, ())]
-    shown: set[int] = set()
+    shown = _shown_by(variable, value, gpus)
+    cards = _cards_of(variable, gpus)
+    return () if shown is None else tuple(gpu for gpu in cards if gpu not in shown)
+
+
+def visible_gpus(facts: HardwareFacts) -> tuple[GpuInfo, ...]:
+    """Return the cards engines see, in the order they count them: an inherited list decides both."""
+    gpus = facts.gpus
+    for variable, value in facts.runtime.gpu_variables if facts.runtime else ():
+        shown = _shown_by(variable, value, gpus)
+        if shown is not None:
+            others = tuple(gpu for gpu in gpus if gpu not in _cards_of(variable, gpus))
+            gpus = (*shown, *others)
+    return gpus
+
+
+def _cards_of(variable: str, gpus: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
+    return tuple(gpu for gpu in gpus if gpu.vendor in _VARIABLES_OF.get(variable, ()))
+
+
+def _shown_by(variable: str, value: str, gpus: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...] | None:
+    """Return the cards a variable names, in its order; None when it decides nothing."""
+    if variable not in _VARIABLES_OF or variable not in engine_environment({variable: value}):
+        return None
+    cards = _cards_of(variable, gpus)
+    shown: list[GpuInfo] = []
     for word in (part.strip() for part in value.split(",")):
-        places = [place for place, gpu in enumerate(cards) if _is_named(word, place, gpu)]
-        if not places:  # CUDA stops at the first name that is none
+        named = [gpu for place, gpu in enumerate(cards) if _is_named(word, place, gpu)]
+        if not named:  # CUDA stops at the first name that is none
             break
-        shown.update(places)
-    return tuple(gpu for place, gpu in enumerate(cards) if place not in shown)
+        shown += [gpu for gpu in named if gpu not in shown]
+    return tuple(shown)
 
 
 def _is_named(word: str, place: int, gpu: GpuInfo) -> bool:

@@ -9,6 +9,7 @@ from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.inspect_file import InspectedFile, inspect_path
 from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts
 from app.hardware.gpu_merge import is_instance
+from app.hardware.verdicts import visible_gpus
 from app.hardware.verdicts_memory import MemoryNeeds
 from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
 from app.planner.plan import plan_offload
@@ -59,6 +60,7 @@ def budget_from(hardware: HardwareFacts) -> MemoryBudget:
     VRAM: what is free on each GPU of its own memory. As llama.cpp does: one that shares the RAM is used only
     where there is no other, and then its own free memory and the free part of what it may share count; never
     more than RAM has left, and what it takes is not there for anything else. One instance of a card cut up.
+    Cards that the environment hides from engines are not counted.
     """
     available = (hardware.host.ram_available_bytes if hardware.host else None) or 0
     ram_free = available - min(SYSTEM_RAM_BYTES, available // SYSTEM_RAM_SHARE)
@@ -95,7 +97,7 @@ class _Pool:
 
 
 def _gpu_pools(hardware: HardwareFacts, ram_free_bytes: int) -> list[_Pool]:
-    present = [gpu for gpu in hardware.gpus if not gpu.is_lost]
+    present = [gpu for gpu in visible_gpus(hardware) if not gpu.is_lost]
     discrete = [
         _Pool(gpu, gpu.vram_free_bytes) for gpu in present if not gpu.is_integrated and gpu.vram_free_bytes
     ]

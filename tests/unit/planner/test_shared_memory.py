@@ -43,6 +43,17 @@ def test_a_chip_shares_no_more_than_ram_has_left() -> None:
     assert (budget.vram_free_bytes, budget.shared_vram_bytes) == ((17 * GIB,), (14 * GIB,))
 
 
+def test_a_laptops_half_gigabyte_is_its_own_memory_and_the_rest_is_ram() -> None:
+    chip = replace(
+        CHIP, vram_total_bytes=481_296_384, vram_free_bytes=481_296_384, shared_free_bytes=16_750_372_454
+    )
+    budget = budget_from(machine(chip, ram=32 * GIB))
+    assert budget.vram_free_bytes[0] - budget.shared_vram_bytes[0] == 481_296_384
+    assert budget.shared_vram_bytes == (16_750_372_454,)
+    held = budget.vram_free_bytes[0]
+    assert held + budget.ram_left((held,)) == 481_296_384 + budget.ram_free_bytes
+
+
 def test_beside_a_card_a_chip_is_not_used_as_engines_do_not() -> None:
     budget = budget_from(machine(CARD, CHIP))
     assert (budget.vram_free_bytes, budget.shared_vram_bytes) == ((7 * GIB,), ())
