@@ -65,17 +65,22 @@ def _say_everything(report: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "severity"),
-    [(i32(-5), Severity.ERROR), (u64(2**40), Severity.ERROR), (u32(2**32 - 1), Severity.WARNING)],
+    ("value", "severity", "told_before"),
+    [
+        (i32(-5), Severity.ERROR, [FindingCode.METADATA_TYPE_WRONG]),
+        (u64(2**40), Severity.ERROR, [FindingCode.METADATA_TYPE_WRONG]),
+        (u32(2**32 - 1), Severity.WARNING, []),
+    ],
 )
 def test_an_impossible_context_is_no_value_and_a_finding(
-    tmp_path: Path, value: Value, severity: Severity
+    tmp_path: Path, value: Value, severity: Severity, told_before: list[FindingCode]
 ) -> None:
     keys, tensors = moe_model("qwen3moe", layers=2)
     inspected = inspect_path(
         write_gguf(tmp_path / "m.gguf", {**keys, "qwen3moe.context_length": value}, tensors)
     )
-    (finding,) = inspected.findings
+    *before, finding = inspected.findings
+    assert [other.code for other in before] == told_before
     assert (finding.code, finding.severity) == (FindingCode.METADATA_INVALID, severity)
     assert finding.values["found"] == value.content
     assert inspected.facts.context_length is None
@@ -87,6 +92,7 @@ def test_no_count_is_below_zero(tmp_path: Path, name: str) -> None:
     keys, tensors = moe_model("qwen3moe", layers=2)
     inspected = inspect_path(write_gguf(tmp_path / "m.gguf", {**keys, f"qwen3moe.{name}": i32(-1)}, tensors))
     assert [(f.code, f.values["key"]) for f in inspected.findings] == [
-        (FindingCode.METADATA_INVALID, f"qwen3moe.{name}")
+        (FindingCode.METADATA_TYPE_WRONG, f"qwen3moe.{name}"),
+        (FindingCode.METADATA_INVALID, f"qwen3moe.{name}"),
     ]
     assert not inspected.loadable
