@@ -13,7 +13,7 @@ from app.cli.doctor_speeds import (
     print_cpu,
     print_memory,
     print_storage,
-    speed_findings,
+    verdict,
     with_measured_disk,
     with_measured_host,
 )
@@ -100,13 +100,13 @@ def _look_at_machine(context: CliContext, raw: RawAnswers, disk: str | None) -> 
     if not isinstance(raw, NoAnswers):
         add_files(raw)
     chosen = context.settings.engine
-    findings = (*facts.findings, *speed_findings(facts), *_engine_findings(chosen), *_data_folder_findings())
+    findings = (*verdict(facts), *_engine_findings(chosen), *_data_folder_findings())
     return _Diagnosis(facts, list_engines(chosen), findings)
 
 
 def _look_at_recording(file: Path) -> _Diagnosis:
     facts = load_recording(file)
-    return _Diagnosis(facts, None, (*facts.findings, *speed_findings(facts)))
+    return _Diagnosis(facts, None, verdict(facts))
 
 
 def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ from app.hardware.memory_speed import last_cache_bytes, measure_memory
 from app.hardware.speeds import MemorySpeed, StorageSpeed
 from app.hardware.storage import USUAL_PIECE_BYTES, StorageTest, judge_storage, measure_storage
 from app.hardware.storage_cache import StorageCache
+from app.hardware.verdicts import judge_machine
 from app.parsing.cpu_jobs import checked_cpu
 from app.paths import storage_speeds_file
 from app.planner.expert_pieces import expert_piece_bytes
@@ -56,10 +57,12 @@ def with_measured_disk(facts: HardwareFacts, path: str, texts: Texts) -> Hardwar
     return replace(facts, storage_speeds=(*facts.storage_speeds, speed), findings=findings)
 
 
-def speed_findings(facts: HardwareFacts) -> tuple[Finding, ...]:
-    """Return what is wrong by what was measured."""
-    of_drives = (finding for speed in facts.storage_speeds for finding in judge_storage(speed))
-    return (*(judge_cpu(facts.host.cpu) if facts.host else ()), *of_drives)
+def verdict(facts: HardwareFacts) -> tuple[Finding, ...]:
+    """Return what detection found wrong, and what the facts mean, of recordings as well."""
+    of_cpu = judge_cpu(facts.host.cpu) if facts.host else ()
+    of_drives = [finding for speed in facts.storage_speeds for finding in judge_storage(speed)]
+    judged = [*judge_machine(facts), *of_cpu, *of_drives]
+    return (*facts.findings, *(finding for finding in judged if finding not in facts.findings))
 
 
 def print_cpu(cpu: CpuInfo, context: CliContext) -> None:
@@ -73,7 +76,8 @@ def print_cpu(cpu: CpuInfo, context: CliContext) -> None:
 def print_memory(speed: MemorySpeed | None, context: CliContext) -> None:
     """Print how fast memory was read."""
     if speed is not None:
-        key = "cli.doctor.memory_speed" if speed.is_beyond_cache else "cli.doctor.memory_speed_cached"
+        is_cached = speed.is_beyond_cache is False
+        key = "cli.doctor.memory_speed_cached" if is_cached else "cli.doctor.memory_speed"
         context.say(key, speed=speed.read_bytes_per_second, threads=speed.n_threads)
 
 

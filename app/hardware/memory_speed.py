@@ -6,6 +6,7 @@ a vectorised OR over 64-bit words. The speed is all bytes read over the time fro
 in the best of five turns: what else the computer does only ever makes it look slower.
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 
 from app.hardware.speeds import MemorySpeed
 from app.hardware.sysfs import entries, read_text
+
+if sys.platform == "win32":
+    from app.hardware import windows
 
 FILL_SECONDS: Final = 0.45
 READ_SECONDS: Final = 0.07
@@ -60,7 +64,14 @@ def measure_memory(
     )
 
 
-def last_cache_bytes(cpu: Path = Path("/sys/devices/system/cpu/cpu0")) -> int | None:
+def last_cache_bytes() -> int | None:
+    """Return the size of the processor's biggest cache; None where the system does not say."""
+    if sys.platform == "win32":
+        return windows.read_last_cache()
+    return read_linux_cache()
+
+
+def read_linux_cache(cpu: Path = Path("/sys/devices/system/cpu/cpu0")) -> int | None:
     """Return the size of the biggest cache that Linux tells of; None where it does not."""
     sizes = [_size(read_text(file)) for file in entries(cpu / "cache", "index*/size")]
     return max((size for size in sizes if size), default=None)

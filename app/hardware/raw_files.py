@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from app.hardware.raw_answers import RawAnswers
-from app.hardware.sysfs import entries, read_bytes
+from app.hardware.sysfs import entries, read_bytes, read_text
 
 SOURCE: Final = "files"
 _LONGEST: Final = 4096
@@ -41,8 +41,9 @@ def add_files(raw: RawAnswers, root: Path = Path("/")) -> None:
         content = read_bytes(file)
         if content is not None:
             text = content[:_LONGEST].decode("utf-8", errors="replace").strip("\0\n")
-            raw.add(SOURCE, f"/{file.relative_to(root)}", text)
-    raw.add(SOURCE, "/proc/cpuinfo", _first_processor(root))
+            raw.add(SOURCE, f"/{file.relative_to(root).as_posix()}", text)
+    if processor := _first_processor(root):
+        raw.add(SOURCE, "/proc/cpuinfo", processor)
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -50,7 +51,7 @@ def _files(root: Path) -> Iterator[Path]:
         yield from entries(root, pattern)
     for card in entries(root / "sys" / "class" / "drm", "card[0-9]*"):
         device = card / "device"
-        is_asleep = read_bytes(device / "power" / "runtime_status") == b"suspended\n"
+        is_asleep = read_text(device / "power" / "runtime_status") == "suspended"
         for pattern in _OF_SLEEPING_CARDS if is_asleep else _OF_CARDS:
             yield from entries(device, pattern)
 

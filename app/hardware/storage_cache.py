@@ -1,5 +1,6 @@
 """What was measured of drives, kept in a file: it is measured again after a month, or for other sizes."""
 
+import contextlib
 import json
 import threading
 import time
@@ -13,6 +14,7 @@ from app.findings import FindingError
 from app.hardware.fact_json import UnfitError, parse_json, read_fact, to_plain
 from app.hardware.facts import DiskInfo
 from app.hardware.speeds import StorageSpeed
+from app.hardware.storage import StorageTest, measure_storage
 
 MOST_ENTRIES: Final = 32
 LONGEST_AGE_SECONDS: Final = 30 * 24 * 3600
@@ -90,3 +92,23 @@ def _class_of(speed: StorageSpeed) -> tuple[int, int]:
 
 def _sizes(file_bytes: int, piece_bytes: int) -> tuple[int, int]:
     return file_bytes.bit_length(), piece_bytes.bit_length()
+
+
+def known_or_measured(
+    cache: StorageCache, disk: DiskInfo, test: StorageTest, is_cancelled: Callable[[], bool]
+) -> StorageSpeed:
+    """Return what is known of the drive, or measure it now and keep that: for the first use of a big model.
+
+    Raises:
+        FindingError: as `measure_storage`. That nothing can be kept is no failure here.
+    """
+    try:
+        known = cache.find(disk, test.file.stat().st_size, test.piece_bytes)
+    except OSError:
+        known = None  # measuring says what is wrong with it
+    if known is not None:
+        return known
+    speed = measure_storage(test, is_cancelled)
+    with contextlib.suppress(FindingError):
+        cache.keep(disk, speed)
+    return speed

@@ -7,6 +7,7 @@ from typing import Final
 from app.hardware.topology import Core
 
 RELATION_PROCESSOR_CORE: Final = 0
+RELATION_CACHE: Final = 2
 CPUS_PER_GROUP: Final = 64
 FIRST_WINDOWS_11_BUILD: Final = 22000
 
@@ -32,6 +33,19 @@ class ProcessorRelationship(ctypes.Structure):
         ("efficiency_class", ctypes.c_uint8),
         ("reserved", ctypes.c_uint8 * 20),
         ("group_count", ctypes.c_uint16),
+    ]
+
+
+class CacheRelationship(ctypes.Structure):
+    """SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX for a cache, up to its size."""
+
+    _fields_ = [
+        ("relationship", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("level", ctypes.c_uint8),
+        ("associativity", ctypes.c_uint8),
+        ("line_size", ctypes.c_uint16),
+        ("cache_size", ctypes.c_uint32),
     ]
 
 
@@ -87,6 +101,19 @@ def parse_cores(buffer: bytes) -> tuple[Core, ...]:
     return tuple(Core(cpus, kind == top) for kind, cpus in found if cpus)
 
 
+def parse_last_cache(buffer: bytes) -> int | None:
+    """Return the biggest cache's size in what `GetLogicalProcessorInformationEx` wrote; None for none."""
+    largest, offset = 0, 0
+    while offset + ctypes.sizeof(CacheRelationship) <= len(buffer):
+        head = CacheRelationship.from_buffer_copy(buffer, offset)
+        if head.size < ctypes.sizeof(CacheRelationship) or offset + head.size > len(buffer):
+            break
+        if head.relationship == RELATION_CACHE:
+            largest = max(largest, head.cache_size)
+        offset += head.size
+    return largest or None
+
+
 def _group_cpus(buffer: bytes, offset: int, count: int) -> frozenset[int]:
     cpus: set[int] = set()
     for i in range(count):
@@ -108,13 +135,20 @@ if sys.platform == "win32":
 
     def read_windows_cores() -> tuple[Core, ...]:
         """Return the cores as Windows lists them; empty where it does not."""
+        return parse_cores(_processor_information(RELATION_PROCESSOR_CORE))
+
+    def read_last_cache() -> int | None:
+        """Return the size of the processor's biggest cache; None where Windows does not list caches."""
+        return parse_last_cache(_processor_information(RELATION_CACHE))
+
+    def _processor_information(relation: int) -> bytes:
         ask = ctypes.windll.kernel32.GetLogicalProcessorInformationEx
         size = ctypes.c_uint32(0)
-        ask(RELATION_PROCESSOR_CORE, None, ctypes.byref(size))
+        ask(relation, None, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(size.value)
-        if not size.value or not ask(RELATION_PROCESSOR_CORE, buffer, ctypes.byref(size)):
-            return ()
-        return parse_cores(buffer.raw[: size.value])
+        if not size.value or not ask(relation, buffer, ctypes.byref(size)):
+            return b""
+        return buffer.raw[: size.value]
 
     def read_commit() -> tuple[int | None, int | None]:
         """Return (limit, used) of committed memory in bytes."""

@@ -1,16 +1,21 @@
 """Memory is read for less than a second, and only where there is enough of it."""
 
+import struct
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.hardware.memory_speed import (
     LARGEST_BUFFER_BYTES,
     SMALLEST_BUFFER_BYTES,
     last_cache_bytes,
     measure_memory,
+    read_linux_cache,
 )
+from app.hardware.windows import parse_last_cache
 from tests.fakes import GIB
 
 
@@ -56,4 +61,26 @@ def test_the_biggest_cache_is_the_last(tmp_path: Path, sizes: tuple[str, ...], e
         folder = tmp_path / "cache" / f"index{i}"
         folder.mkdir(parents=True)
         (folder / "size").write_text(size + "\n", encoding="ascii")
-    assert last_cache_bytes(tmp_path) == expected
+    assert read_linux_cache(tmp_path) == expected
+
+
+def cache_record(level: int, size: int, relation: int = 2) -> bytes:
+    head = struct.pack("<IIBBHII", relation, 56, level, 8, 64, size, 0)
+    return head.ljust(56, b"\0")
+
+
+def test_windows_names_caches_in_records_of_which_the_biggest_is_the_last() -> None:
+    records = cache_record(1, 48 * 1024) + cache_record(3, 36 * 1024**2) + cache_record(2, 2 * 1024**2)
+    assert parse_last_cache(records) == 36 * 1024**2
+    assert parse_last_cache(cache_record(0, GIB, relation=0)) is None
+    assert parse_last_cache(b"") is None
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_as_caches_or_as_none(content: bytes) -> None:
+    assert parse_last_cache(content) is None or len(content) >= 16
+
+
+def test_this_machine_names_a_cache_or_says_that_it_does_not() -> None:
+    size = last_cache_bytes()
+    assert size is None or size >= 16 * 1024

@@ -175,7 +175,7 @@ def tree(root: Path, **files: str) -> None:
     for name, text in files.items():
         file = root / name.replace("__", "/")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(text.encode())
 
 
 def test_files_are_kept_as_they_are_and_a_sleeping_card_is_not_woken(tmp_path: Path) -> None:

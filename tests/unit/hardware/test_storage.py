@@ -23,7 +23,7 @@ from app.hardware.storage import (
     judge_storage,
     measure_storage,
 )
-from app.hardware.storage_cache import LONGEST_AGE_SECONDS, MOST_ENTRIES, StorageCache
+from app.hardware.storage_cache import LONGEST_AGE_SECONDS, MOST_ENTRIES, StorageCache, known_or_measured
 from tests.fakes import GIB
 
 MIB = 1024**2
@@ -219,6 +219,18 @@ def test_a_newer_measurement_takes_the_place_of_the_older_and_the_oldest_make_ro
 def test_a_cancelled_measurement_is_not_kept(tmp_path: Path) -> None:
     cache(tmp_path / "speeds.json").keep(DISK, replace(SPEED, has_ended=False))
     assert not (tmp_path / "speeds.json").exists()
+
+
+def test_a_drive_is_measured_at_the_first_use_and_known_at_the_second(tmp_path: Path, model: Path) -> None:
+    kept = StorageCache(tmp_path / "speeds.json")
+    first = known_or_measured(kept, DISK, quick(model), lambda: False)
+    assert first.has_ended
+    assert known_or_measured(kept, DISK, quick(model), lambda: True) == first
+
+
+def test_a_drive_is_measured_even_where_nothing_can_be_kept(tmp_path: Path, model: Path) -> None:
+    nowhere = StorageCache(tmp_path / "no folder" / "speeds.json")
+    assert known_or_measured(nowhere, DISK, quick(model), lambda: False).has_ended
 
 
 @given(content=st.binary(max_size=200) | st.sampled_from([b"[{}]", b"[[]]", b"{}", b"[1e400]", b"null"]))
