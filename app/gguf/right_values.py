@@ -56,7 +56,8 @@ def right_values(
     found: dict[str, RightValue] = {}
     if facts.architecture is not None and facts.tensor_count and facts.kind in _KINDS:
         for right in _found(headers[0], facts, metadata):
-            found.setdefault(right.key, right)
+            if _can_be_stored(right):
+                found.setdefault(right.key, right)
     for key, value in choice.chosen:
         found[key] = _chosen(key, value, found.get(key), types)
     return tuple(
@@ -76,6 +77,12 @@ def overrides_of(
         and right.value is not None
         and right.key not in choice.off
     )
+
+
+def _can_be_stored(right: RightValue) -> bool:
+    """Return whether the type of its key holds it; a tensor's shape can be any number of 64 bits."""
+    is_whole = isinstance(right.value, int) and not isinstance(right.value, bool)
+    return right.type_name != U32 or not is_whole or 0 <= int(right.value or 0) <= MOST_U32
 
 
 def _can_be_given(right: RightValue) -> bool:

@@ -14,6 +14,7 @@ from app.gguf.anatomy import anatomy_of, router_findings
 from app.gguf.describe import describe
 from app.gguf.header_patch import byte_changes, patched_header
 from app.gguf.inspect_file import findings_for_chat, inspect_path
+from app.gguf.key_types import is_count
 from app.gguf.mended_header import mended_header
 from app.gguf.metadata_rows import metadata_rows
 from app.gguf.reader import GgufError, GgufHeader, MetadataValue, SkippedValue, parse_header, read_header
@@ -149,7 +150,9 @@ def _header(content: bytes, path: Path = _NAME, shard: int = 0) -> GgufHeader | 
 
 def _entry(name: str, value: MetadataValue, header: GgufHeader) -> Iterable[KeyValue]:
     kind = header.key_types[name]
-    is_ours = name != "general.alignment" and not any(left.key == name for left in header.overwritten_types)
+    # what a count of another type means is judged by what follows it, and that changes with the file
+    is_judged = kind != "u32" and is_count(name)
+    is_ours = name != "general.alignment" and not is_judged
     if isinstance(value, SkippedValue) or not is_ours or "\ufffd" in name:
         return
     if isinstance(value, tuple):

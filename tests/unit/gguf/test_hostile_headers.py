@@ -1,6 +1,7 @@
 """Headers made to mislead: each was loadable by our word, and the engine refused it, died of it or raved."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,18 @@ def test_one_key_head_in_another_type_is_given_in_the_right_one(tmp_path: Path) 
     inspected = inspect_moe(tmp_path, as_text, with_latent)
     assert inspected.loadable
     assert inspected.facts.kv_overrides == ((f"{A}.attention.head_count_kv", 1),)
+
+
+def test_a_width_that_no_count_can_hold_is_not_proposed(tmp_path: Path) -> None:
+    def widen(table: list[Tensor]) -> list[Tensor]:
+        return [
+            replace(row, shape=(0, 2**56, *row.shape[2:]))
+            if row.name.endswith(("ffn_up_exps.weight", "ffn_gate_exps.weight"))
+            else row
+            for row in table
+        ]
+
+    inspected = inspect_moe(tmp_path, tensors=widen)
+    assert not inspected.loadable
+    assert all(right.value != 2**56 for right in inspected.right_values)
+    assert inspected.facts.kv_overrides == ()
