@@ -235,7 +235,7 @@ def test_a_width_that_no_count_can_hold_is_not_proposed(tmp_path: Path) -> None:
             for row in table
         ]
 
-    inspected = inspect_moe(tmp_path, tensors=widen)
+    inspected = inspect_moe(tmp_path, put(f"{A}.expert_feed_forward_length", u32(32)), widen)
     assert not inspected.loadable
     assert all(right.value != 2**56 for right in inspected.right_values)
     assert inspected.facts.kv_overrides == ()
