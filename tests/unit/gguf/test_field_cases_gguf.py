@@ -1,4 +1,4 @@
-"""Model files people had trouble with in the field, one group per report (H01-H03, H05-H07)."""
+"""Model files people had trouble with in the field, one group per report (H01-H07)."""
 
 import hashlib
 import time
@@ -9,7 +9,7 @@ import pytest
 
 from app.findings import FindingCode, Severity
 from app.gguf.facts import FileKind, TensorClass
-from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.gguf.inspect_file import InspectedFile, findings_for_chat, inspect_path
 from app.gguf.reader import read_header
 from tests.builders import (
     Keys,
@@ -246,3 +246,26 @@ def test_a_folder_of_five_big_vocabularies_is_listed_soon(big_vocabulary: Path, 
     started = time.process_time()
     assert inspect_path(tmp_path).findings[0].values["found"] == 5
     assert time.process_time() - started <= 3 * 5 * 0.150
+
+
+# H04: a vision projector picked as the model
+
+
+@pytest.mark.parametrize("declared", [{"general.type": text("mmproj")}, {}])
+def test_a_projector_is_one_by_its_content_whatever_it_is_called(tmp_path: Path, declared: Keys) -> None:
+    keys = {"general.architecture": text("clip"), "clip.vision.block_count": u32(2), **declared}
+    tensors = [
+        Tensor("v.patch_embd.weight", (14, 14, 3, 64), "F16"),
+        Tensor("mm.0.weight", (64, 64), "F16"),
+    ]
+    inspected = _checked(write_gguf(tmp_path / "vision-part.gguf", keys, tensors))
+    assert inspected.facts.kind is FileKind.PROJECTOR
+    (stopped,) = (f for f in findings_for_chat(inspected) if f.severity is Severity.ERROR)
+    assert (stopped.code, stopped.values["kind"]) == (FindingCode.NOT_A_CHAT_MODEL, "projector")
+
+
+def test_a_chat_model_with_a_projector_in_its_name_is_a_model(tmp_path: Path) -> None:
+    keys, tensors = dense_model("qwen2")
+    inspected = _checked(write_gguf(tmp_path / "My-mmproj-notes-chat.gguf", keys, tensors))
+    assert inspected.facts.kind is FileKind.MODEL
+    assert all(finding.severity is not Severity.ERROR for finding in findings_for_chat(inspected))
