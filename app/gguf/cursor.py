@@ -113,7 +113,7 @@ class ByteCursor:
         # short and whole, else length by length.
         window, at, run_of_short = self._window, self._at, _run_of_short().match
         done = 0
-        while done < count:
+        while done < count and at < len(window):  # the last one may claim to be longer than any file
             if count - done >= _RUN and (run := run_of_short(window, at)):
                 at = run.end()
                 done += _RUN

@@ -96,3 +96,15 @@ def test_a_header_made_of_jumps_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = ByteCursor(io.BytesIO(content), len(content))
     with pytest.raises(GgufError, match="bad-length"):
         reader.skip_strings(100)
+
+
+@pytest.mark.parametrize("position", range(60, 68))
+@pytest.mark.parametrize("length", [2**63, 2**64 - 1])
+def test_a_length_beyond_all_files_is_truncated_wherever_it_stands_in_a_run(
+    position: int, length: int
+) -> None:
+    # the file is long enough for the count, so that the length itself is what is met
+    content = texts([100] * position) + struct.pack("<Q", length) + texts([100] * 200)
+    reader = ByteCursor(io.BytesIO(content), len(content))
+    with pytest.raises(GgufError, match="truncated"):
+        reader.skip_strings(position + 200)
