@@ -1,12 +1,15 @@
 """A machine and an engine build -> what keeps them from working together. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.findings import Finding, FindingCode, error, note, warning
 from app.hardware.cuda import (
     Capability,
+    EngineFlavour,
+    best_flavour,
     can_be_translated,
     dotted,
     has_machine_code,
@@ -48,14 +51,14 @@ def judge_engine(facts: HardwareFacts, build: EngineBuildFacts) -> tuple[Finding
 def match_devices(
     gpus: Sequence[GpuInfo], devices: Sequence[EngineDevice]
 ) -> tuple[tuple[GpuInfo, EngineDevice], ...]:
-    """Return which of an engine's devices is which card: by name, else the n-th of the same maker.
+    """Return which of an engine's devices is which card: by name and size, else the n-th of the same maker.
 
     Engines and systems call the same card differently, e.g. after the driver's own name of the chip.
     """
     left = list(devices)
     pairs = []
     for gpu in sorted(gpus, key=lambda gpu: not any(_same_name(gpu, device) for device in devices)):
-        named = (device for device in left if _same_name(gpu, device))
+        named = iter(sorted((d for d in left if _same_name(gpu, d)), key=lambda d: _memory_gap(gpu, d)))
         made = (device for device in left if _same_maker(gpu, device))
         device = next(named, None) or next(made, None)
         if device is not None:
@@ -66,13 +69,58 @@ def match_devices(
 
 def usable_gpus(facts: HardwareFacts, build: EngineBuildFacts) -> tuple[GpuInfo, ...]:
     """Return the cards a build of this flavour is meant to use: integrated ones only without any other."""
-    vendors = _VENDORS_OF.get(build.flavour)
     awake = [gpu for gpu in facts.gpus if not gpu.is_lost and not gpu.is_asleep]
-    fitting = [gpu for gpu in awake if vendors is None or gpu.vendor in vendors]
+    fitting = fitting_gpus(awake, build)
+    discrete = tuple(gpu for gpu in fitting if not gpu.is_integrated)
+    return discrete or fitting
+
+
+def fitting_gpus(gpus: Iterable[GpuInfo], build: EngineBuildFacts) -> tuple[GpuInfo, ...]:
+    """Return the cards of makers a build computes with."""
     if build.flavour == "cpu":
         return ()
-    discrete = [gpu for gpu in fitting if not gpu.is_integrated]
-    return tuple(discrete or fitting)
+    vendors = _VENDORS_OF.get(build.flavour)
+    return tuple(gpu for gpu in gpus if vendors is None or gpu.vendor in vendors)
+
+
+def seen_by_engine(facts: HardwareFacts, build: EngineBuildFacts | None) -> HardwareFacts:
+    """Return the machine as an engine can use it: without cards it cannot use, and with the memory it names.
+
+    A source that gives no free memory, as Linux's for cards of Intel, is filled by the engine's own list.
+    """
+    if build is None:
+        return facts
+    fitting = fitting_gpus(facts.gpus, build)
+    if build.devices is None:
+        return replace(facts, gpus=fitting)
+    pairs = match_devices([gpu for gpu in fitting if not gpu.is_lost], build.devices)
+    known = {gpu.index: _filled(gpu, device) for gpu, device in pairs}
+    return replace(facts, gpus=tuple(known[gpu.index] for gpu in fitting if gpu.index in known))
+
+
+def judge_flavour(facts: HardwareFacts, build: EngineBuildFacts) -> tuple[Finding, ...]:
+    """Return whether another kind of build would use cards that this one cannot."""
+    best = best_flavour(facts)
+    able = [gpu for gpu in facts.gpus if not gpu.is_lost]
+    idle = tuple(gpu.name for gpu in able if not fitting_gpus([gpu], build))
+    if best is EngineFlavour.CPU or not idle or len(idle) < len(able):
+        return ()
+    made = warning if any(not gpu.is_integrated for gpu in able) else note
+    return (made(FindingCode.ENGINE_FLAVOUR_UNFIT, engine=build.engine, gpus=idle, flavour=best.value),)
+
+
+def _filled(gpu: GpuInfo, device: EngineDevice) -> GpuInfo:
+    if gpu.is_integrated:
+        if gpu.shared_free_bytes is not None:
+            return gpu
+        own = gpu.vram_free_bytes or 0
+        free = None if device.free_bytes is None else max(0, device.free_bytes - own)
+        return replace(gpu, shared_free_bytes=free, shared_total_bytes=gpu.shared_total_bytes or free)
+    return replace(
+        gpu,
+        vram_total_bytes=device.total_bytes if gpu.vram_total_bytes is None else gpu.vram_total_bytes,
+        vram_free_bytes=device.free_bytes if gpu.vram_free_bytes is None else gpu.vram_free_bytes,
+    )
 
 
 def _files(build: EngineBuildFacts) -> Iterator[Finding]:
@@ -200,6 +248,12 @@ def _memory(build: EngineBuildFacts, gpu: GpuInfo, device: EngineDevice) -> Iter
 
 def _same_name(gpu: GpuInfo, device: EngineDevice) -> bool:
     return _plain(gpu.name) in _plain(device.description)
+
+
+def _memory_gap(gpu: GpuInfo, device: EngineDevice) -> int:
+    if gpu.vram_total_bytes is None or device.total_bytes is None:
+        return 0
+    return abs(gpu.vram_total_bytes - device.total_bytes)
 
 
 def _same_maker(gpu: GpuInfo, device: EngineDevice) -> bool:

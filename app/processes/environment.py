@@ -11,6 +11,9 @@ _PYTHON_KEPT: Final = frozenset({"PYTHONHOME", "PYTHONPATH"})
 
 _CUDA_LIST: Final = "CUDA_VISIBLE_DEVICES"
 
+_OWN_VULKAN_LIST: Final = "MOXIE_VK_VISIBLE_DEVICES"
+_VULKAN_LIST: Final = "GGML_VK_VISIBLE_DEVICES"
+
 _LIBRARY_PATH: Final = "LD_LIBRARY_PATH"
 
 
@@ -22,7 +25,8 @@ def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
     `SystemRoot`, `TEMP`, `CUDA_VISIBLE_DEVICES`, `CUDA_PATH`, `VK_ICD_FILENAMES`, `MOXIE_HOME` and
     so on. `LD_LIBRARY_PATH` stays too (CUDA is often found through it), but as it was before a frozen
     program's loader changed it. CUDA counts cards in the order of the bus, as the driver library does, unless
-    an inherited list counts them in another way.
+    an inherited list counts them in another way. `MOXIE_VK_VISIBLE_DEVICES`, which we
+    set ourselves, becomes the engine's own name: what was inherited under that one is dropped.
     """
     kept = {name: value for name, value in base.items() if _is_kept(name)}
     before_freezing = kept.pop(f"{_LIBRARY_PATH}_ORIG", None)
@@ -30,6 +34,8 @@ def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
         kept[_LIBRARY_PATH] = before_freezing
     if not any(number.strip().isdecimal() for number in kept.get(_CUDA_LIST, "").split(",")):
         kept.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    if _OWN_VULKAN_LIST in kept:
+        kept[_VULKAN_LIST] = kept[_OWN_VULKAN_LIST]
     return kept | {
         "GGML_NO_BACKTRACE": "1",  # a failed assert must not wait for a debugger
         "PYTHONUTF8": "1",
