@@ -47,6 +47,11 @@ def storage_speeds_file() -> Path:
     return data_folder() / "storage-speeds.json"
 
 
+def engine_devices_file() -> Path:
+    """Return the file with what engines listed as their devices."""
+    return data_folder() / "engine-devices.json"
+
+
 def settings_file() -> Path:
     """Return the settings file."""
     return data_folder() / "settings.json"

@@ -52,7 +52,7 @@ def worker_command(spec: EngineSpec, argv: Sequence[str] | None = None) -> Worke
     """Return how to start a worker for `spec`: this program again, or `argv` when given."""
     own = [*paths.worker_command(), "--engine-worker", *spec.worker_arguments()]
     cwd = None if getattr(sys, "frozen", False) else paths.source_root()
-    return WorkerCommand(argv or own, engine_environment(os.environ), cwd)
+    return WorkerCommand(argv or own, engine_environment(os.environ | dict(spec.environment)), cwd)
 
 
 class WorkerClient:

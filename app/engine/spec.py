@@ -20,11 +20,13 @@ class EngineSpec:
     Attributes:
         name: As `moxie engines list` shows it and `--engine` takes it: `worker`, `echo`, or a pack's name.
         pack_folder: The folder with `llama-server`; None for the others.
+        environment: Variables its process gets beside those of `processes/environment.py`.
     """
 
     name: str
     backend: BackendKind
     pack_folder: Path | None = None
+    environment: tuple[tuple[str, str], ...] = ()
 
     def worker_arguments(self) -> list[str]:
         """Return what follows `--engine-worker` on the worker's command line."""

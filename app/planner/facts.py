@@ -32,6 +32,7 @@ class MemoryBudget:
     Attributes:
         vram_free_bytes: One per GPU, what is free now; empty without a GPU.
         drives_display: One per GPU; decides the reserve.
+        devices: The engine's own names of the GPUs to use, where it is not to use all it sees.
         ram_free_bytes: What the model may take of RAM.
         shared_vram_bytes: One per GPU, the part of its memory that is RAM and is in `ram_free_bytes` too;
             empty when every GPU has its own.
@@ -49,6 +50,7 @@ class MemoryBudget:
     vram_bytes_per_second: float | None = None
     disk_bytes_per_second: float | None = None
     shared_vram_bytes: tuple[int, ...] = ()
+    devices: tuple[str, ...] = ()
 
     def ram_left(self, gpu_bytes: Sequence[int]) -> int:
         """Return what is left of RAM when the GPUs hold so much: a chip's own memory is filled first."""

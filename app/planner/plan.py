@@ -172,6 +172,7 @@ def _options(case: _Case, placement: Placement) -> EngineOptions:
         repack=repack,
         offload_kqv=uses_gpu,
         op_offload=uses_gpu and cut.op_offload,
+        devices=budget.devices,
         tensor_split=tuple(map(float, placement.gpu_items)) if uses_gpu and len(case.limits) > 1 else (),
         kv_overrides=case.model.kv_overrides,
         chat_template="chatml" if case.model.needs_chatml else "auto",
