@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 
 from app.engine.protocol import ChatMessage, Failed, Token
@@ -14,6 +13,7 @@ from app.engine.session import EngineSession, SessionState, StateChanged
 from app.engine.spec import BackendKind, EngineSpec
 from app.findings import FindingCode
 from app.options import EngineOptions, SamplingOptions
+from tests.engine_processes import engine_processes
 from tests.session_recorder import SessionRecorder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a kill is told by its signal")
@@ -33,7 +33,7 @@ class Subject:
 
     def kill_engine(self) -> None:
         """Kill the process that holds the model: the worker, or the server under it."""
-        psutil.Process().children(recursive=True)[-1].kill()
+        engine_processes()[-1].kill()
 
 
 @pytest.fixture(
@@ -55,7 +55,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     recorder.wait_for_state(SessionState.READY)
     yield Subject(session, recorder, ChatMessage("user", question))
     session.close()
-    assert psutil.Process().children(recursive=True) == []
+    assert engine_processes(with_parsers=True) == []
 
 
 def test_an_engine_killed_in_mid_answer_leaves_its_words_and_a_failed_session(subject: Subject) -> None:

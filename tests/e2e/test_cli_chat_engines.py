@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from app.chat.conversation import MessageState
 from app.chat.store import ConversationStore
 from app.gguf.inspect_file import inspect_path
 from app.paths import source_root
+from tests.engine_processes import engine_processes
 from tests.rpc_server import pack_rpc_server, worker_rpc_server
 
 QUESTION = "What is the capital of France? Answer in one sentence."
@@ -74,9 +74,7 @@ def test_a_real_engine_killed_in_mid_answer_leaves_the_partial_answer(
     )
     assert process.stdout is not None
     seen = process.stdout.read(8)
-    leaves = [child for child in psutil.Process(process.pid).children(recursive=True) if not child.children()]
-    for leaf in leaves:
-        leaf.kill()
+    engine_processes(process.pid)[-1].kill()
     rest, complaints = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 1
     assert "Error:" in complaints

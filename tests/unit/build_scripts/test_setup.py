@@ -192,8 +192,12 @@ def test_all_sources_of_the_test_models_exist() -> None:
     assert [name for name in verify.ASSET_SOURCES if not (ROOT / name).is_file()] == []
 
 
-def test_ci_runs_the_second_command_and_nothing_else() -> None:
+def test_ci_runs_the_second_command_and_then_the_windows_side() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     commands = [line for line in script.splitlines() if line and not line.startswith("#")]
-    assert commands[-1] == "exec python3 build_scripts/test.py"
-    assert commands[:-1] == ["set -euo pipefail", 'cd "$(dirname "$0")/.."']
+    assert commands == [
+        "set -euo pipefail",
+        'cd "$(dirname "$0")/.."',
+        "python3 build_scripts/test.py",
+        "exec python3 build_scripts/verify_windows.py",
+    ]

@@ -22,6 +22,7 @@ from app.engine.protocol import (
     Token,
 )
 from app.findings import FindingCode, FindingError
+from app.gguf.reader import read_header
 from app.options import EngineOptions, SamplingOptions
 
 pytestmark = pytest.mark.engine
@@ -303,7 +304,9 @@ def test_a_dry_run_takes_a_good_file_and_refuses_half_of_it(
     assert backend.check(CheckModel(str(exact_twin), OPTIONS)).accepted
     checked = backend.check(CheckModel(str(half), OPTIONS))
     assert not checked.accepted
-    assert "not within the file bounds" in str(checked.findings[0].values["reason"])
+    assert [finding.code for finding in checked.findings] == [FindingCode.TENSOR_BEYOND_FILE]
+    named = str(checked.findings[0].values["tensor"])
+    assert named in {tensor.name for tensor in read_header(exact_twin).tensors}
 
 
 def test_a_missing_package_is_a_missing_engine(monkeypatch: pytest.MonkeyPatch) -> None:
