@@ -168,6 +168,7 @@ class Program(QObject):
         self._is_closed = True
         self._collecting.close()
         self._preparation.stop()
+        self._qt_words.close()
         self.preferences.set(window_geometry=self._window_text())
         self.window.hide()  # boxes hand over what was written in them
         self.preferences.save_now()

@@ -16,12 +16,17 @@ class QtWords(QObject):
         """Let Qt speak another language from now on."""
         if language == self._language:
             return
+        self.close()
         self._language = language
-        if self._translator is not None:
-            self._application.removeTranslator(self._translator)
-            self._translator = None
         translator = QTranslator(self)
         folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
         if not language.startswith("en") and translator.load(f"qtbase_{language}", folder):
             self._application.installTranslator(translator)
             self._translator = translator
+
+    def close(self) -> None:
+        """Let Qt speak English again."""
+        self._language = None
+        if self._translator is not None:
+            self._application.removeTranslator(self._translator)
+            self._translator = None

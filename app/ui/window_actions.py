@@ -22,6 +22,8 @@ _KEYS: Final[Mapping[FindingCode, str]] = {
     FindingCode.EXPERT_COUNTS_ABORT: _OTHER_MODEL,
     FindingCode.BLOCK_COUNT_ABORTS: _OTHER_MODEL,
     FindingCode.ENGINE_OUT_OF_VRAM: "ui.action.more_experts",
+    FindingCode.GPU_UNSEEN_BY_ENGINE: _CHOOSE_ENGINE,
+    FindingCode.REPAIR_VALUE_NEEDED: "ui.action.give_value",
     FindingCode.PLAN_WITHOUT_GPU: "ui.action.show_machine",
     FindingCode.PROBE_FAILED: "ui.action.show_machine",
 }

@@ -18,6 +18,7 @@ from tests.gui.view_builders import hardware
 
 COMMAND_ONLY = {
     FindingCode.ENGINE_MISSING,  # engine packs are added on the command line
+    FindingCode.ENGINE_FLAVOUR_UNFIT,
     FindingCode.PACK_NAME_INVALID,
     FindingCode.PACK_NAME_TAKEN,
     FindingCode.RECORDING_INVALID,
