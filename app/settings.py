@@ -37,6 +37,7 @@ class Settings:
         last_model: Path of the model picked last.
         recent_models: Paths of models that were loaded, the newest first, at most `RECENT_MODELS_KEPT`.
         library_paths: Files and folders the person added to the list of models.
+        excluded_gpus: Keys of cards engines are kept from (`hardware/gpu_choice.py`).
         window_geometry: As the window itself writes it down.
         system_prompt: First message of every prompt; empty for none.
         sampling: How answers are sampled unless a chat says otherwise.
@@ -51,6 +52,7 @@ class Settings:
     last_model: str | None = None
     recent_models: tuple[str, ...] = ()
     library_paths: tuple[str, ...] = ()
+    excluded_gpus: tuple[str, ...] = ()
     window_geometry: str | None = None
     system_prompt: str = ""
     sampling: SamplingOptions = field(default_factory=SamplingOptions)
@@ -215,6 +217,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "last_model": _text,
     "recent_models": _recent,
     "library_paths": _texts,
+    "excluded_gpus": _texts,
     "window_geometry": _text,
     "system_prompt": _text,
 }

@@ -16,6 +16,7 @@ from app.cli.chat_setup import ChatRequest, Launch, prepare
 from app.cli.chat_terminal import talk
 from app.cli.chat_view import ChatView
 from app.cli.context import EXIT_FAILED, CliContext, UsageError
+from app.cli.gpu_option import add_gpu_argument
 from app.cli.main import EXIT_INTERRUPTED
 from app.cli.numbers import decimal_number, given_text, moe_wish, whole_number
 from app.engine.blocking import BlockingEngine
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     parser.add_argument("--context", metavar="N", help=words("context"))
     parser.add_argument("--kv", metavar="TYPE", choices=KV_CACHE_TYPES, help=words("kv"))
     parser.add_argument("--threads", metavar="N", help=words("threads"))
+    add_gpu_argument(parser, texts)
     parser.add_argument("--no-repack", action="store_true", help=words("no_repack"))
     parser.add_argument(
         "--rpc", metavar="HOST:PORT", type=given_text(texts), action="append", default=[], help=words("rpc")
@@ -95,6 +97,7 @@ def _request(args: argparse.Namespace, texts: Texts) -> ChatRequest:
         engine=args.engine,
         rpc_servers=tuple(args.rpc),
         is_saved=not args.no_save,
+        gpu=args.gpu,
     )
 
 
@@ -126,6 +129,7 @@ def _load(engine: BlockingEngine, launch: Launch, report: ChatReport, view: Chat
     finally:
         view.clear_progress()
     report.add(report.loaded.findings)
+    report.add(launch.seen.judge_load(report.hello, report.loaded.buffers))
 
 
 @contextlib.contextmanager

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.chat_report import ChatReport
+from app.cli.gpu_option import excluded_gpus, look_at_engine
 from app.cli.inspected import inspect_argument
-from app.engine.packs import choose_engine
+from app.engine.engine_on_machine import EngineOnMachine
+from app.engine.packs import EngineEntry, choose_engine, list_engines
 from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity
 from app.gguf.facts import ModelFacts
@@ -18,7 +20,7 @@ from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
 from app.parsing.template_findings import with_template_checked
 from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_offload
-from app.planner.report import budget_from
+from app.planner.report import judge_place
 
 _LOCAL_GPU_CODES: Final = (
     FindingCode.NO_GPU_IN_PLAN,
@@ -26,6 +28,7 @@ _LOCAL_GPU_CODES: Final = (
     FindingCode.LAYERS_IN_RAM,
     FindingCode.VRAM_EXCEEDED,
     FindingCode.VRAM_MARGIN_SMALL,
+    FindingCode.ENGINE_FLAVOUR_UNFIT,
 )
 
 
@@ -36,6 +39,7 @@ class ChatRequest:
     Attributes:
         path: None for the default model.
         prompt: None for a conversation in the terminal.
+        gpu: As `--gpu` takes it.
         rpc_servers: `host:port` of llama.cpp RPC servers that serve as GPUs.
     """
 
@@ -47,6 +51,7 @@ class ChatRequest:
     engine: str | None = None
     rpc_servers: tuple[str, ...] = ()
     is_saved: bool = True
+    gpu: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class Launch:
     plan: OffloadPlan
     options: EngineOptions
     spec: EngineSpec
+    seen: EngineOnMachine
 
 
 def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
@@ -79,14 +85,22 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     hardware = detect_this_machine()
     # notes about the machine belong to `moxie doctor`; a probe that failed explains a plan without GPU
     report.add(finding for finding in hardware.findings if finding.severity is not Severity.NOTE)
-    plan = plan_offload(inspected.facts, budget_from(hardware), request.wishes)
+    excluded = excluded_gpus(request.gpu, hardware, report.context)
+    seen = look_at_engine(_entry_of(spec), hardware, excluded)
+    plan = plan_offload(inspected.facts, seen.budget, request.wishes)
     options = plan.options
-    plan_findings: Iterable[Finding] = plan.findings
+    of_engine = (finding for finding in seen.findings if finding.severity is not Severity.NOTE)
+    found: Iterable[Finding] = (*of_engine, *judge_place(hardware, plan, path), *plan.findings)
     if request.rpc_servers:
         options = options_with_rpc(options, request.wishes, request.rpc_servers)
-        plan_findings = [finding for finding in plan.findings if finding.code not in _LOCAL_GPU_CODES]
-    report.add(plan_findings)
-    return Launch(inspected.facts, plan, options, spec)
+        found = [finding for finding in found if finding.code not in _LOCAL_GPU_CODES]
+    report.add(found)
+    return Launch(inspected.facts, plan, options, seen.spec(spec), seen)
+
+
+def _entry_of(spec: EngineSpec) -> EngineEntry | None:
+    """Return the engine with its record."""
+    return next((entry for entry in list_engines(spec.name) if entry.spec == spec), None)
 
 
 def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[str, ...]) -> EngineOptions:
@@ -101,5 +115,6 @@ def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[
         n_cpu_moe=0 if wishes.moe == "auto" else options.n_cpu_moe,
         offload_kqv=True,
         tensor_split=(),
+        devices=(),  # all: the servers have no names yet
         rpc_servers=rpc_servers,
     )

@@ -17,10 +17,12 @@ from app.cli.doctor_speeds import (
     with_measured_disk,
     with_measured_host,
 )
+from app.cli.gpu_option import chosen_entry, look_at_engine
 from app.cli.numbers import given_text
 from app.engine.packs import EngineEntry, choose_engine, list_engines
 from app.files import PathKind, path_kind, storage_finding
 from app.findings import Finding, FindingError, Severity
+from app.hardware.cuda import CudaVersions, cuda_versions, dotted
 from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
 from app.hardware.raw_answers import NoAnswers, RawAnswers
 from app.hardware.raw_files import add_files
@@ -44,6 +46,7 @@ class _Diagnosis:
     facts: HardwareFacts
     engines: tuple[EngineEntry, ...] | None
     findings: tuple[Finding, ...]
+    cuda: CudaVersions
 
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
@@ -100,13 +103,15 @@ def _look_at_machine(context: CliContext, raw: RawAnswers, disk: str | None) -> 
     if not isinstance(raw, NoAnswers):
         add_files(raw)
     chosen = context.settings.engine
-    findings = (*verdict(facts), *_engine_findings(chosen), *_data_folder_findings())
-    return _Diagnosis(facts, list_engines(chosen), findings)
+    entries = list_engines(chosen)
+    seen = look_at_engine(chosen_entry(context), facts, context.settings.excluded_gpus)
+    findings = (*verdict(facts), *_engine_findings(chosen), *seen.findings, *_data_folder_findings())
+    return _Diagnosis(facts, entries, findings, cuda_versions(facts, seen.build))
 
 
 def _look_at_recording(file: Path) -> _Diagnosis:
     facts = load_recording(file)
-    return _Diagnosis(facts, None, verdict(facts))
+    return _Diagnosis(facts, None, verdict(facts), cuda_versions(facts, None))
 
 
 def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:
@@ -134,11 +139,21 @@ def _to_json(diagnosis: _Diagnosis) -> dict[str, object]:
         "gpus": [asdict(gpu) for gpu in facts.gpus],
         "driver": facts.driver.version if facts.driver else None,
         "cuda": _cuda(facts),
+        "cuda_versions": _cuda_json(diagnosis.cuda),
         "host": asdict(facts.host) if facts.host else None,
         "engines": [entry.to_json() for entry in diagnosis.engines or ()],
         "findings": [finding.to_json() for finding in diagnosis.findings],
         "memory_speed": asdict(facts.memory_speed) if facts.memory_speed else None,
         "storage_speeds": [asdict(speed) for speed in facts.storage_speeds],
+    }
+
+
+def _cuda_json(cuda: CudaVersions) -> dict[str, object]:
+    return {
+        "driver_highest": dotted(cuda.driver_highest),
+        "engine": dotted(cuda.engine),
+        "runtimes": list(cuda.runtimes),
+        "toolkits": list(cuda.toolkits),
     }
 
 
@@ -156,6 +171,7 @@ def _print_card(diagnosis: _Diagnosis, context: CliContext) -> None:
         _print_gpu(gpu, context)
     if facts.driver:
         context.say("cli.doctor.driver", version=facts.driver.version, cuda=_cuda(facts))
+        _print_cuda(diagnosis.cuda, context)
     if facts.host:
         _print_host(facts.host, facts.memory_speed, context)
     print_storage(facts.storage_speeds, context)
@@ -176,6 +192,16 @@ def _print_gpu(gpu: GpuInfo, context: CliContext) -> None:
         free_bytes=gpu.vram_free_bytes,
         capability=_dotted(gpu.compute_capability),
         display=_yes_or_no(gpu.drives_display, context.texts),
+    )
+
+
+def _print_cuda(cuda: CudaVersions, context: CliContext) -> None:
+    context.say(
+        "cli.doctor.cuda_versions",
+        driver=dotted(cuda.driver_highest),
+        engine=dotted(cuda.engine),
+        runtimes=cuda.runtimes or None,
+        toolkits=cuda.toolkits or None,
     )
 
 

@@ -3,17 +3,22 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from app.cli.context import EXIT_FAILED, EXIT_OK, CliContext, UsageError
+from app.cli.gpu_option import look_at_engine
 from app.cli.numbers import given_text
 from app.engine.pack_install import add_pack
 from app.engine.pack_smoke import smoke_test
 from app.engine.packs import ECHO, EngineEntry, choose_engine, find_engine, list_engines
 from app.files import path_kind
 from app.findings import Finding, FindingCode, FindingError, Severity, error
+from app.hardware.this_machine import detect_this_machine
 from app.paths import settings_file
 from app.settings import save_settings
 from app.texts import LANGUAGES, Texts
+
+_OF_THE_CHOSEN: Final = (FindingCode.ENGINE_FLAVOUR_UNFIT, FindingCode.GPU_UNSEEN_BY_ENGINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
 
 def _list(context: CliContext, *, as_json: bool, with_echo: bool) -> int:
     entries = list_engines(context.settings.engine, with_echo=with_echo)
-    findings = _complaints(context, entries)
+    findings = (*_complaints(context, entries), *_verdicts(entries))
     if as_json:
         context.print_json(
             {
@@ -76,6 +81,18 @@ def _list(context: CliContext, *, as_json: bool, with_echo: bool) -> int:
         )
     context.print_findings(findings)
     return EXIT_OK
+
+
+def _verdicts(entries: tuple[EngineEntry, ...]) -> tuple[Finding, ...]:
+    """Return what keeps engines and this machine from working together: the chosen one first."""
+    hardware = detect_this_machine()
+    found: list[Finding] = []
+    for entry in sorted(entries, key=lambda entry: not entry.is_selected):
+        seen = look_at_engine(entry, hardware)
+        # another engine may well be for other hardware
+        wanted = (f for f in seen.findings if entry.is_selected or f.code not in _OF_THE_CHOSEN)
+        found += (finding for finding in wanted if finding not in found)
+    return tuple(found)
 
 
 def _complaints(context: CliContext, entries: tuple[EngineEntry, ...]) -> tuple[Finding, ...]:
@@ -102,6 +119,7 @@ def _test(context: CliContext, entry: EngineEntry) -> int:
     findings = smoke_test(entry)
     context.print_findings(findings)
     if any(finding.severity is Severity.ERROR for finding in findings):
+        context.print_findings(f for f in look_at_engine(entry, detect_this_machine()).findings)
         return EXIT_FAILED
     context.say("cli.engines.passed", name=entry.name)
     return EXIT_OK

@@ -2,19 +2,22 @@
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.cli.gpu_option import add_gpu_argument, chosen_entry, excluded_gpus, look_at_engine
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text, moe_wish, shown, whole_number
 from app.cli.placed import blocks_in_ram
-from app.findings import FindingCode, FindingError
+from app.engine.engine_on_machine import EngineOnMachine
+from app.findings import Finding, FindingCode, FindingError
 from app.gguf.facts import ModelFacts
 from app.hardware.facts import HardwareFacts
 from app.options import ALL_LAYERS, EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
-from app.planner.report import ModelReport, budget_from, report_of
+from app.planner.report import ModelReport, judge_place, report_of
 from app.texts import Texts, format_bytes
 
 KV_TYPES: Final = ("f16", "q8_0", "q4_0")
@@ -36,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     parser.add_argument("--kv", choices=KV_TYPES, help=texts.text("cli.plan.kv.help"))
     machine_help = texts.text("cli.plan.machine.help")
     parser.add_argument("--machine", metavar="FILE", type=given_text(texts), help=machine_help)
+    add_gpu_argument(parser, texts)
     parser.add_argument("--json", action="store_true", help=texts.text("cli.plan.json.help"))
 
 
@@ -51,7 +55,9 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
         kv_type=args.kv,
     )
     inspected = inspect_argument(args.path, context.texts)
-    report = report_of(inspected, _budget(args, context.texts), wishes)
+    budget, seen = _budget(args, context)
+    report = report_of(inspected, budget, wishes)
+    report = replace(report, findings=(*report.findings, *_of_machine(args, seen, report)))
     if args.json:
         context.print_json(to_json(report))
     else:
@@ -89,20 +95,37 @@ def parse_size(value: str) -> int | None:
     return size if size <= LARGEST_SIZE_BYTES else None
 
 
-def _budget(args: argparse.Namespace, texts: Texts) -> MemoryBudget:
+def _budget(args: argparse.Namespace, context: CliContext) -> tuple[MemoryBudget, EngineOnMachine]:
+    """Return what to plan with, and what it was taken from: a recorded machine has no engine."""
+    texts = context.texts
     vram = None if args.vram is None else [_size(item, texts) for item in args.vram.split(",")]
     ram = None if args.ram is None else _size(args.ram, texts)
-    machine = budget_from(_machine(args.machine, texts))
+    hardware = _machine(args.machine, texts)
+    is_here = args.machine is None and vram is None
+    entry = chosen_entry(context) if is_here else None
+    seen = look_at_engine(entry, hardware, excluded_gpus(args.gpu, hardware, context))
+    machine = seen.budget
     if ram is None and not machine.ram_free_bytes:
         raise UsageError(texts.text("cli.plan.ram_unknown"))
     gpus = machine.vram_free_bytes if vram is None else tuple(vram) if any(vram) else ()
-    return MemoryBudget(
+    budget = MemoryBudget(
         ram_free_bytes=machine.ram_free_bytes if ram is None else ram,
         vram_free_bytes=gpus,
         drives_display=machine.drives_display if vram is None else tuple(i == 0 for i in range(len(gpus))),
         performance_cores=machine.performance_cores,
         shared_vram_bytes=machine.shared_vram_bytes if vram is None else (),
+        devices=machine.devices if vram is None else (),
     )
+    return budget, seen
+
+
+def _of_machine(args: argparse.Namespace, seen: EngineOnMachine, report: ModelReport) -> tuple[Finding, ...]:
+    """Return what engine, memory and drive will cost, as far as they are those of the question."""
+    hardware = seen.hardware
+    if args.machine is not None and hardware.host is not None:
+        hardware = replace(hardware, host=replace(hardware.host, disks=()))
+    of_place = judge_place(hardware, report.plan, report.facts.path) if args.ram is None else ()
+    return (*seen.findings, *of_place)
 
 
 def _size(value: str, texts: Texts) -> int:

@@ -7,10 +7,11 @@ from typing import Final
 from app.findings import Finding
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.hardware.drives import drive_of
 from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts
 from app.hardware.gpu_merge import is_instance
 from app.hardware.verdicts import visible_gpus
-from app.hardware.verdicts_memory import MemoryNeeds
+from app.hardware.verdicts_memory import MemoryNeeds, judge_drive, judge_needs
 from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
 from app.planner.plan import plan_offload
 
@@ -81,6 +82,22 @@ def memory_needs(plan: OffloadPlan) -> MemoryNeeds:
     allocated = sum(parts.values()) - weights
     is_mapped = plan.options.load_mode in ("auto", "mmap", "mlock") and not plan.options.repack
     return MemoryNeeds(allocated, weights) if is_mapped else MemoryNeeds(allocated + weights, 0)
+
+
+def judge_place(hardware: HardwareFacts, plan: OffloadPlan | None, path: Path) -> tuple[Finding, ...]:
+    """Return what the drive of a model and the memory its plan allocates will cost. Follows links on disk."""
+    host = hardware.host
+    if host is None:
+        return ()
+    of_drive = judge_drive(drive_of(_real(path), host.disks))
+    return of_drive if plan is None else (*judge_needs(host, memory_needs(plan)), *of_drive)
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return path.absolute()
 
 
 @dataclass(frozen=True, slots=True)

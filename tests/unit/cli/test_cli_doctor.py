@@ -45,6 +45,7 @@ def test_a_machine_without_a_gpu_is_no_failure() -> None:
         "gpus",
         "driver",
         "cuda",
+        "cuda_versions",
         "host",
         "engines",
         "findings",
