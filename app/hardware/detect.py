@@ -1,9 +1,10 @@
 """All sources -> HardwareFacts and findings, each probe with its own thread and time limit."""
 
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from app.findings import Finding, FindingCode, note, warning
 from app.hardware.all_gpus import members_of, merged_by
@@ -36,11 +37,14 @@ class Detection:
     ) -> None:
         self._started = time.monotonic()
         self._source = gpu_source
-        self._host = Probe("host", host_source.host)
-        self._driver = Probe("driver", gpu_source.driver)
-        self._gpus = {name: Probe(name, source.gpus) for name, source in members_of(gpu_source).items()}
-        self._runtime = None if surroundings is None else Probe("runtime", surroundings.runtime)
-        self._system = None if surroundings is None else Probe("system", surroundings.system)
+        news = self._news = threading.Event()
+        self._host = Probe("host", host_source.host, news.set)
+        self._driver = Probe("driver", gpu_source.driver, news.set)
+        self._gpus = {
+            name: Probe(name, source.gpus, news.set) for name, source in members_of(gpu_source).items()
+        }
+        self._runtime = None if surroundings is None else Probe("runtime", surroundings.runtime, news.set)
+        self._system = None if surroundings is None else Probe("system", surroundings.system, news.set)
 
     def facts(self, timeout_seconds: float) -> HardwareFacts:
         """Return what is known this long after the beginning; waits only for what is missing.
@@ -62,6 +66,20 @@ class Detection:
         facts = HardwareFacts(host, driver, discrete_first(gpus), runtime=runtime, system=system)
         look.extend(judge_machine(facts))
         return replace(facts, findings=look.findings())
+
+    def arrivals(self, timeout_seconds: float) -> Iterator[HardwareFacts]:
+        """Yield what is known each time another probe has answered, until all have or the time is over.
+
+        These have no findings: what is missing may still come.
+        """
+        deadline = self._started + timeout_seconds
+        while not self._is_complete() and self._news.wait(max(0.0, deadline - time.monotonic())):
+            self._news.clear()
+            yield replace(self.facts(0.0), findings=())
+
+    def _is_complete(self) -> bool:
+        others: tuple[Probe[Any] | None, ...] = (self._host, self._driver, self._runtime, self._system)
+        return all(probe.has_ended for probe in (*others, *self._gpus.values()) if probe is not None)
 
 
 def detect(

@@ -28,9 +28,10 @@ class Outcome(Generic[T]):
 class Probe(Generic[T]):
     """A job that runs since its probe was made. A daemon thread: a hung driver never keeps us alive."""
 
-    def __init__(self, name: str, job: Callable[[], T]) -> None:
-        """Start `job`; `name` is what findings and logs call it."""
+    def __init__(self, name: str, job: Callable[[], T], on_end: Callable[[], None] | None = None) -> None:
+        """Start `job`; `name` is what findings and logs call it. `on_end` is called on the job's thread."""
         self.name = name
+        self._on_end = on_end
         self._job = job
         self._outcome: Outcome[T] | None = None
         self._ended = threading.Event()
@@ -41,6 +42,11 @@ class Probe(Generic[T]):
         self._ended.wait(max(0.0, timeout_seconds))
         return self._outcome or Outcome(is_timed_out=True)
 
+    @property
+    def has_ended(self) -> bool:
+        """There is an outcome."""
+        return self._ended.is_set()
+
     def _run(self) -> None:
         try:
             self._outcome = Outcome(value=self._job())
@@ -48,3 +54,5 @@ class Probe(Generic[T]):
             _log.debug("probe %s failed", self.name, exc_info=True)
             self._outcome = Outcome(error=reason)
         self._ended.set()
+        if self._on_end is not None:
+            self._on_end()

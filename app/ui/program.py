@@ -10,11 +10,23 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.store import ConversationStore
+from app.engine.engine_devices import EngineReader
+from app.engine.engine_on_machine import EngineOnMachine, engine_on_machine
+from app.engine.packs import list_engines
 from app.files import folder_finding
 from app.findings import Finding
+from app.hardware.facts import HardwareFacts
 from app.hardware.ports import GpuSource, HostSource, SurroundingsSource
 from app.library.model_origins import program_folders
-from app.paths import chats_file, data_folder, engines_folder, logs_folder, models_folder, settings_file
+from app.paths import (
+    chats_file,
+    data_folder,
+    engine_devices_file,
+    engines_folder,
+    logs_folder,
+    models_folder,
+    settings_file,
+)
 from app.ui.bridge import Bridge
 from app.ui.collecting import Collecting
 from app.ui.controllers.chat_controller import ChatController
@@ -58,6 +70,7 @@ class Ports:
         make_inhibitor: Gets the reason the system may show.
         make_session: Starts an engine.
         log_lines: Returns the program's newest warnings, for reports.
+        engine_reader: Says what engines can use; without one each could use the whole machine.
         model_folders: Returns the folders in which programs keep models.
     """
 
@@ -69,6 +82,7 @@ class Ports:
     log_lines: Callable[[], tuple[str, ...]] = tuple
     model_folders: Callable[[], tuple[Path, ...]] = program_folders
     surroundings: SurroundingsSource | None = None
+    engine_reader: EngineReader | None = None
 
 
 class Program(QObject):
@@ -98,6 +112,7 @@ class Program(QObject):
         self._looks = self._make_looks()
         sources = (ports.gpu_source, ports.host_source, ports.surroundings)
         self.machine = MachineController(self._bridge, self._tasks, *sources)
+        self.machine.look_at_engine = self._look_at_engine
         self.machine.look()
         self.model = self._make_model()
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
@@ -216,8 +231,16 @@ class Program(QObject):
             self.machine.fresh_budget,
             make_session=self._ports.make_session,
             language=lambda: self.preferences.language,
+            seen=lambda: self.machine.seen,
         )
         return ModelController(self._bridge, self._tasks, ports, self.preferences.settings.engine)
+
+    def _look_at_engine(self, hardware: HardwareFacts) -> EngineOnMachine:
+        """Return what the engine in the settings can do with a machine. Any thread."""
+        settings, reader = self.preferences.settings, self._ports.engine_reader
+        entries = () if reader is None else list_engines(settings.engine)
+        chosen = next((entry for entry in entries if entry.is_selected), None)
+        return engine_on_machine(reader or EngineReader(None), chosen, hardware, settings.excluded_gpus)
 
     def _make_parts(self) -> Parts:
         reason = self._looks.look.text("ui.awake.reason")
@@ -276,7 +299,8 @@ def system_ports() -> Ports:
     from app.hardware.host import PsutilHostSource
     from app.hardware.this_machine import system_gpus, system_surroundings
 
-    return Ports(system_gpus(), PsutilHostSource(), surroundings=system_surroundings())
+    reader = EngineReader(engine_devices_file())
+    return Ports(system_gpus(), PsutilHostSource(), surroundings=system_surroundings(), engine_reader=reader)
 
 
 def _data_folder_finding() -> Finding | None:

@@ -23,6 +23,7 @@ _KEYS: Final[Mapping[FindingCode, str]] = {
     FindingCode.BLOCK_COUNT_ABORTS: _OTHER_MODEL,
     FindingCode.ENGINE_OUT_OF_VRAM: "ui.action.more_experts",
     FindingCode.GPU_UNSEEN_BY_ENGINE: _CHOOSE_ENGINE,
+    FindingCode.ENGINE_FLAVOUR_UNFIT: "ui.action.choose_engine_for",
     FindingCode.REPAIR_VALUE_NEEDED: "ui.action.give_value",
     FindingCode.PLAN_WITHOUT_GPU: "ui.action.show_machine",
     FindingCode.PROBE_FAILED: "ui.action.show_machine",

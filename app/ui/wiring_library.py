@@ -47,7 +47,9 @@ class LibraryWiring(QObject):
         machine = parts.machine
         ports = LibraryPorts(machine.fresh_budget, data_folder() / SUMMARIES_NAME, parts.model_folders)
         self.library = LibraryController(parts.tasks, ports)
-        checks = ModelPorts(machine.fresh_budget, language=lambda: parts.preferences.language)
+        checks = ModelPorts(
+            machine.fresh_budget, language=lambda: parts.preferences.language, seen=lambda: machine.seen
+        )
         self.shown = ShownModel(parts.tasks, checks)
         self._connect_library()
         self._connect_page()

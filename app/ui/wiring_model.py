@@ -31,6 +31,9 @@ class ModelWiring(QObject):
         self._known: tuple[PaletteModel, ...] = ()
         self._found: tuple[PaletteModel, ...] = ()
         self._shown = ModelView()
+        settings = parts.preferences.settings
+        self._devices = (settings.engine, settings.excluded_gpus)
+        model.set_excluded_gpus(settings.excluded_gpus)
         self._connect_bar()
         self._connect_stage()
         self._connect_dock()
@@ -128,7 +131,12 @@ class ModelWiring(QObject):
 
     @Slot()
     def _on_preferences_changed(self) -> None:
-        self._model.set_engine(self._parts.preferences.settings.engine)
+        settings, before = self._parts.preferences.settings, self._devices
+        self._devices = (settings.engine, settings.excluded_gpus)
+        self._model.set_engine(settings.engine)
+        self._model.set_excluded_gpus(settings.excluded_gpus)
+        if self._devices != before:
+            self._model.look_again()
 
     @Slot()
     def _on_file_requested(self) -> None:

@@ -6,9 +6,12 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.engine.packs import EngineEntry, list_engines
+from app.hardware.facts import GpuInfo
+from app.hardware.gpu_choice import gpu_key
 from app.paths import data_folder
 from app.ui.parts import Parts
 from app.ui.views.engine_choice import EngineChoice
+from app.ui.views.gpu_choice import GpuUse
 from app.ui.views.parameters_tab import EXPERT, SIMPLE
 from app.ui.views.settings_page import SettingsView
 
@@ -26,6 +29,8 @@ class PreferencesWiring(QObject):
         page.zoom_chosen.connect(lambda zoom: preferences.set(zoom=zoom))
         page.reduced_motion_chosen.connect(lambda is_on: preferences.set(reduced_motion=is_on))
         page.engine_chosen.connect(lambda name: preferences.set(engine=name))
+        page.gpu_chosen.connect(self._on_gpu_chosen)
+        parts.machine.hardware_changed.connect(self._show)
         page.data_folder_requested.connect(self._on_data_folder_requested)
         self._connect_parameters()
         preferences.changed.connect(self._show)
@@ -49,6 +54,12 @@ class PreferencesWiring(QObject):
     def _on_data_folder_requested(self) -> None:
         self._parts.desktop.open_folder(data_folder())
 
+    @Slot(str, bool)
+    def _on_gpu_chosen(self, key: str, is_used: bool) -> None:
+        preferences = self._parts.preferences
+        others = tuple(known for known in preferences.settings.excluded_gpus if known != key)
+        preferences.set(excluded_gpus=others if is_used else (*others, key))
+
     def _on_engines_found(self, entries: Sequence[EngineEntry]) -> None:
         self._engines = tuple(EngineChoice(entry.name, _state(entry), entry.build) for entry in entries)
         self._show()
@@ -66,8 +77,13 @@ class PreferencesWiring(QObject):
                 data_folder=str(data_folder()),
                 reduced_motion=settings.reduced_motion or False,
                 zoom=settings.zoom,
+                gpus=tuple(GpuUse(gpu, gpu_key(gpu) not in settings.excluded_gpus) for gpu in self._gpus()),
             )
         )
+
+    def _gpus(self) -> tuple[GpuInfo, ...]:
+        hardware = self._parts.machine.hardware
+        return hardware.gpus if hardware is not None else ()
 
 
 def _state(entry: EngineEntry) -> str:

@@ -1,12 +1,16 @@
 """The machine, for the window: what it has, and what it is doing."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.engine.engine_on_machine import EngineOnMachine
 from app.findings import FindingCode
 from app.hardware.detect import PROBE_TIMEOUT_SECONDS, Detection, detect
 from app.hardware.facts import HardwareFacts, Sample
+from app.hardware.gpu_choice import GpuChoice
 from app.hardware.ports import GpuSource, HostSource, SurroundingsSource
 from app.hardware.sampler import INTERVAL_SECONDS, TelemetrySampler
 from app.planner.facts import MemoryBudget
@@ -24,16 +28,30 @@ HIDDEN_INTERVAL_SECONDS: Final = 30.0
 HIDDEN_GENERATING_INTERVAL_SECONDS: Final = 5.0
 """While an answer comes that nobody sees: its curves are looked at afterwards, and have no gaps."""
 
+LookAtEngine = Callable[[HardwareFacts], EngineOnMachine]
+
+
+def any_engine(facts: HardwareFacts) -> EngineOnMachine:
+    """Return a machine for an engine that could use all of it."""
+    return EngineOnMachine(facts, None, GpuChoice({}), budget_from(facts))
+
 
 class MachineController(QObject):
     """Detects in the background and samples once a second, twice while something is generated.
 
+    Attributes:
+        look_at_engine: Says what the chosen engine can do with a machine; called in the background.
+
     Signals:
+        hardware_arriving: `HardwareFacts` of the probes that answered so far, without findings.
         hardware_changed: `HardwareFacts`, first what answered soon, then what came later.
+        engine_seen: `EngineOnMachine` of the chosen engine, after the first look.
         sample_taken: a `Sample`.
     """
 
+    hardware_arriving = Signal(object)
     hardware_changed = Signal(object)
+    engine_seen = Signal(object)
     sample_taken = Signal(object)
 
     def __init__(
@@ -48,6 +66,8 @@ class MachineController(QObject):
     ) -> None:
         """Start nothing yet. Who made the sources closes them, after `stop`."""
         super().__init__()
+        self.look_at_engine: LookAtEngine = any_engine
+        self._seen: EngineOnMachine | None = None
         self._tasks = tasks
         self._gpu_source = gpu_source
         self._host_source = host_source
@@ -70,6 +90,11 @@ class MachineController(QObject):
         return self._hardware
 
     @property
+    def seen(self) -> EngineOnMachine | None:
+        """What the last fresh look gave, the engine included; None before it. Any thread."""
+        return self._seen
+
+    @property
     def last_sample(self) -> Sample | None:
         """The newest sample; None before the first."""
         return self._last_sample
@@ -83,6 +108,11 @@ class MachineController(QObject):
         """Begin to look at the machine: the earlier, the sooner it is known which driver hangs."""
         self._has_looked = True
         self._tasks.run_in_background(self._first_look, self._on_first_look)
+
+    def see_engine(self) -> None:
+        """Look again at what the chosen engine can do with the machine, in the background."""
+        if self._hardware is not None:
+            self._tasks.run_in_background(partial(self.look_at_engine, self._hardware), self.engine_seen.emit)
 
     def start(self) -> None:
         """Begin to sample, and to look at the machine unless that is under way."""
@@ -119,7 +149,8 @@ class MachineController(QObject):
         sources = (self._gpu_source, self._host_source, self._surroundings)
         facts = detect(*sources, probe_timeout_seconds=patience_seconds or patience)
         self._has_hung_probe = _is_incomplete(facts)
-        return budget_from(facts)
+        self._seen = self.look_at_engine(facts)
+        return self._seen.budget
 
     def _set_pace(self) -> None:
         if self._is_active:
@@ -132,7 +163,12 @@ class MachineController(QObject):
 
     def _first_look(self) -> tuple[Detection, HardwareFacts]:
         detection = Detection(self._gpu_source, self._host_source, self._surroundings)
+        for facts in detection.arrivals(self._first_look_seconds):
+            self._tasks.post(partial(self._on_arrival, facts))
         return detection, detection.facts(self._first_look_seconds)
+
+    def _on_arrival(self, facts: HardwareFacts) -> None:
+        self.hardware_arriving.emit(facts)
 
     def _on_first_look(self, seen: tuple[Detection, HardwareFacts]) -> None:
         detection, facts = seen
@@ -140,6 +176,8 @@ class MachineController(QObject):
         if _is_incomplete(facts):
             self._has_hung_probe = True
             self._tasks.run_in_background(lambda: detection.facts(PROBE_TIMEOUT_SECONDS), self._show)
+        else:
+            self.see_engine()
 
     def _show(self, facts: HardwareFacts) -> None:
         if facts != self._hardware:

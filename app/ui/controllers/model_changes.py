@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from app.findings import Finding, Severity
+from app.hardware.verdicts_memory import judge_needs
 from app.planner.facts import Wishes
 from app.planner.plan import plan_offload
+from app.planner.report import memory_needs
 from app.ui.controllers.model_jobs import CheckedModel
 from app.ui.model_view import ModelView
 
@@ -29,6 +31,7 @@ class InForce:
 
     wishes: Wishes
     engine_name: str | None
+    excluded_gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Background:
         checked: None while the file is being looked at.
         in_force: None while nothing is loaded.
         engine_name: The person's choice; None lets Moxie choose.
+        excluded_gpus: Keys of the cards engines are to be kept from.
+        in_use: What was found while the model answered.
         is_english: Notes for everybody else are left out.
     """
 
@@ -46,6 +51,8 @@ class Background:
     in_force: InForce | None = None
     engine_name: str | None = None
     is_english: bool = True
+    excluded_gpus: tuple[str, ...] = ()
+    in_use: tuple[Finding, ...] = ()
 
 
 def planned_again(view: ModelView, wishes: Wishes) -> ModelView:
@@ -69,11 +76,20 @@ def _findings(view: ModelView, background: Background) -> tuple[Finding, ...]:
         *checked.findings,
         *(() if background.is_english else checked.notes),
         *(view.plan.findings if view.plan else ()),
+        *checked.of_machine,
+        *_of_memory(view, checked),
         *(view.loaded.findings if view.loaded else ()),
+        *(background.in_use if view.loaded else ()),
     )
     unique = [finding for index, finding in enumerate(found) if finding not in found[:index]]
     order = list(Severity)
     return tuple(sorted(unique, key=lambda finding: order.index(finding.severity)))
+
+
+def _of_memory(view: ModelView, checked: CheckedModel) -> tuple[Finding, ...]:
+    if checked.host is None or view.plan is None:
+        return ()
+    return judge_needs(checked.host, memory_needs(view.plan))
 
 
 def _needs_reload(view: ModelView, background: Background) -> bool:
@@ -81,5 +97,7 @@ def _needs_reload(view: ModelView, background: Background) -> bool:
     if in_force is None or view.plan is None or not view.is_loaded:
         return False
     if background.engine_name not in (in_force.engine_name, view.engine_name):
+        return True
+    if background.excluded_gpus != in_force.excluded_gpus:
         return True
     return view.wishes != in_force.wishes and view.plan.options != view.asked

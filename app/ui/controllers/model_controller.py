@@ -8,6 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import Slot
 
+from app.engine.engine_on_machine import EngineOnMachine
 from app.engine.protocol import (
     ChatMessage,
     Failed,
@@ -64,6 +65,7 @@ class ModelController(ModelTeller):
         self._ports = ports
         self._job = 0  # results of an older job than this are outdated
         self._pick = 0  # likewise
+        self._on_cards: EngineOnMachine | None = None  # what the load under way was told
         self._answer = AnswerRelay()
         self._answer.answer_event.connect(self.answer_event)
         self._answer.speed_changed.connect(self.speed_changed)
@@ -138,6 +140,11 @@ class ModelController(ModelTeller):
         if self._view.can_stop:
             self._change(phase=ModelPhase.STOPPING)
             self._engine.cancel()
+
+    def look_again(self) -> None:
+        """Plan anew with the machine as it is now, unless a model is loaded or being loaded."""
+        if self._view.phase is ModelPhase.PLANNED and self._view.path is not None:
+            self._when_free(partial(self._check, self._view.path))
 
     @Slot()
     def update_findings(self) -> None:
@@ -225,8 +232,9 @@ class ModelController(ModelTeller):
     def _on_prepared(self, job: int, request: LaunchRequest, launch: Launch) -> None:
         if job != self._job:
             return
-        in_force = InForce(request.wishes, request.engine_name)
-        self._background = replace(self._background, in_force=in_force)
+        in_force = InForce(request.wishes, request.engine_name, self._background.excluded_gpus)
+        self._background = replace(self._background, in_force=in_force, in_use=())
+        self._on_cards = launch.seen
         view = replace(
             self._view,
             budget=launch.budget,
@@ -277,11 +285,17 @@ class ModelController(ModelTeller):
                 phase = ModelPhase.WARMING if event.phase == _WARMUP else ModelPhase.LOADING
                 self._change(phase=phase, progress=event)
             case Loaded():
-                self._change(loaded=event)
+                self._change(loaded=self._judged_load(event))
             case StateChanged(SessionState.READY):
                 self._change(phase=ModelPhase.READY, progress=None)
             case StateChanged(SessionState.FAILED, Finding() as finding):
                 self._fail(finding)
+
+    def _judged_load(self, loaded: Loaded) -> Loaded:
+        if self._on_cards is None:
+            return loaded
+        found = self._on_cards.judge_load(self._view.hello, loaded.buffers)
+        return replace(loaded, findings=(*loaded.findings, *found))
 
     @Slot(object, bool)
     def _on_speed(self, tokens_per_second: float | None, is_prefill: bool) -> None:

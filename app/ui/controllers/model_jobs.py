@@ -1,10 +1,11 @@
 """What the model controller has done outside the GUI thread. No Qt."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from app.engine.engine_on_machine import EngineOnMachine
 from app.engine.packs import choose_engine
 from app.engine.session import EngineSession
 from app.engine.session_state import SessionEvent, SessionLimits
@@ -12,6 +13,7 @@ from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile, findings_for_chat
+from app.hardware.facts import HostInfo
 from app.library.default_model import default_model_findings
 from app.library.repair_memory import inspect_remembered
 from app.library.weights_memory import WEIGHTS, WeightsMemory
@@ -19,6 +21,7 @@ from app.options import EngineOptions
 from app.parsing.template_findings import CheckedTemplate, with_template_checked
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.plan import plan_offload
+from app.planner.report import judge_place
 from app.texts import system_language
 
 LIMITS: Final = SessionLimits(close_seconds=1.5)
@@ -50,6 +53,7 @@ class ModelPorts:
         fresh_budget: Memory as it is now.
         choose: Name of an engine, or None -> the engine.
         weights: None looks at no weights.
+        seen: What the last fresh look gave; None where nobody looks at engines.
         language: The window's: some notes are not for everyone.
     """
 
@@ -60,6 +64,7 @@ class ModelPorts:
     choose: Callable[[str | None, str | None], EngineSpec] = choose_engine
     make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session
     language: Callable[[], str] = system_language
+    seen: Callable[[], EngineOnMachine | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class CheckedModel:
     Attributes:
         notes: What people who do not use the window in English should know.
         plan: None when a finding is an error.
+        of_machine: What engine and drive will cost; none of it is the file's fault.
+        host: Decides whether its memory is enough for a plan.
     """
 
     facts: ModelFacts
@@ -76,6 +83,8 @@ class CheckedModel:
     notes: tuple[Finding, ...]
     budget: MemoryBudget
     plan: OffloadPlan | None
+    of_machine: tuple[Finding, ...] = ()
+    host: HostInfo | None = None
 
     @property
     def failure(self) -> Finding | None:
@@ -91,6 +100,7 @@ class Launch:
     budget: MemoryBudget
     plan: OffloadPlan
     options: EngineOptions
+    seen: EngineOnMachine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,11 @@ def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
     is_good = _is_good(findings)
     plan = plan_offload(inspected.facts, budget, wishes) if is_good else None
     notes = default_model_findings(path) if is_good else ()
-    return CheckedModel(inspected.facts, findings, notes, budget, plan)
+    seen = ports.seen()
+    if seen is None or not is_good:
+        return CheckedModel(inspected.facts, findings, notes, budget, plan)
+    of_machine = (*seen.findings, *judge_place(seen.hardware, None, path))
+    return CheckedModel(inspected.facts, findings, notes, budget, plan, of_machine, seen.hardware.host)
 
 
 def _is_good(findings: Iterable[Finding]) -> bool:
@@ -141,7 +155,12 @@ def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
     spec = ports.choose(request.engine_name, None)
     budget = ports.fresh_budget()
     plan = plan_offload(request.facts, budget, request.wishes)
-    return Launch(spec, budget, plan, request.options or plan.options)
+    options, seen = request.options or plan.options, ports.seen()
+    if seen is None:
+        return Launch(spec, budget, plan, options)
+    # the step was planned before: the choice of GPUs may be another one since
+    options = replace(options, devices=budget.devices)
+    return Launch(seen.spec(spec), budget, plan, options, seen)
 
 
 def next_step(

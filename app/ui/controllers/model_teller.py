@@ -7,6 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from app.findings import Finding
 from app.ui.controllers.model_changes import Background, judged
 from app.ui.model_view import ModelView
 
@@ -43,6 +44,18 @@ class ModelTeller(QObject):
     def view(self) -> ModelView:
         """The model as it is now."""
         return self._view
+
+    def set_excluded_gpus(self, keys: tuple[str, ...]) -> None:
+        """Keep engines from these cards, from the next load on."""
+        if keys != self._background.excluded_gpus:
+            self._background = replace(self._background, excluded_gpus=keys)
+            self._show(self._view)
+
+    def add_use_finding(self, finding: Finding) -> None:
+        """Show something that was found while the loaded model answered, until it is let go."""
+        if self._view.loaded is not None and finding not in self._background.in_use:
+            self._background = replace(self._background, in_use=(*self._background.in_use, finding))
+            self._show(self._view)
 
     def _change(self, **values: Any) -> None:
         self._show(replace(self._view, **values))

@@ -14,9 +14,11 @@ from app.findings import Finding, Severity
 from app.gguf.anatomy import Anatomy, anatomy_of
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile
+from app.hardware.verdicts_memory import judge_needs
 from app.library.weights_memory import WEIGHTS, WeightsCheck
 from app.planner.facts import OffloadPlan, Wishes
 from app.planner.plan import plan_of_step
+from app.planner.report import memory_needs
 from app.ui.controllers.model_details_job import details_unless
 from app.ui.controllers.model_jobs import CheckedModel, ModelPorts, check_model
 from app.ui.controllers.shown_weights import ShownWeights
@@ -165,7 +167,7 @@ class ShownModel(QObject):
             is_checking=False,
             facts=checked.facts,
             anatomy=seen.anatomy,
-            findings=checked.findings + (checked.plan.findings if checked.plan else ()),
+            findings=_all_findings(checked),
             failure=checked.failure,
             budget=checked.budget,
             steps=steps,
@@ -235,6 +237,14 @@ class ShownModel(QObject):
         if view != self._view:
             self._view = view
             self.view_changed.emit(view)
+
+
+def _all_findings(checked: CheckedModel) -> tuple[Finding, ...]:
+    plan, host = checked.plan, checked.host
+    if plan is None:
+        return checked.findings + checked.of_machine
+    of_memory = judge_needs(host, memory_needs(plan)) if host is not None else ()
+    return checked.findings + plan.findings + checked.of_machine + of_memory
 
 
 def _look_at(

@@ -1,5 +1,6 @@
 """What the chat page shows before there is a model: this PC, the demo model, a place to drop a file."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -55,9 +56,13 @@ class FirstRunView(QWidget):
         looks.changed.connect(self._apply_look)
         self._apply_look()
 
-    def show_hardware(self, hardware: HardwareFacts | None) -> None:
-        """Show the machine; None = not looked at yet."""
-        self.hardware.show_hardware(hardware)
+    def show_hardware(self, hardware: HardwareFacts | None, excluded: Collection[str] = ()) -> None:
+        """Show the machine; None = not looked at yet. `excluded`: keys of GPUs engines are kept from."""
+        self.hardware.show_hardware(hardware, excluded)
+
+    def show_arriving(self, hardware: HardwareFacts, excluded: Collection[str] = ()) -> None:
+        """Show what is known so far while probes are under way."""
+        self.hardware.show_arriving(hardware, excluded)
 
     def show_default_model(self, path: Path | None, size_bytes: int | None = None) -> None:
         """Offer the demo model; None = it is not installed."""

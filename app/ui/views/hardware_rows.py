@@ -1,10 +1,14 @@
 """The machine as lines of the hardware card. Pure but for the language."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from app.findings import FindingCode
 from app.hardware.facts import CpuInfo, DiskInfo, DriverInfo, GpuInfo, HardwareFacts, HostInfo
+from app.hardware.gpu_choice import gpu_key
 from app.ui.theme.look import Look
+from app.ui.views.gpu_choice import gpu_memory_words
 
 GIB: Final = 1024**3
 GOOD_VRAM_BYTES: Final = 6 * GIB
@@ -14,6 +18,8 @@ GOOD_DISK_BYTES: Final = 20 * GIB
 GOOD_CUDA: Final = (12, 0)
 _SETS: Final = (("avx512f", "AVX-512"), ("avx512", "AVX-512"), ("avx2", "AVX2"), ("neon", "NEON"))
 _MOST_GPUS: Final = 2
+_OTHER_PROBES: Final = frozenset({"host", "driver", "runtime", "system"})
+"""All others are sources of GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,39 +28,61 @@ class HardwareRow:
 
     Attributes:
         is_good: Nothing here limits a big model; False says no more than "look at the figure".
+        is_excluded: Engines are kept from it.
     """
 
     icon_name: str
     title: str
     detail: str
     is_good: bool
+    is_excluded: bool = False
+
+    @property
+    def verdict_key(self) -> str:
+        """Key of its verdict's text."""
+        if self.is_excluded:
+            return "ui.hardware.not_used"
+        return "ui.hardware.good" if self.is_good else "ui.hardware.no_value"
 
 
-def hardware_rows(look: Look, hardware: HardwareFacts) -> tuple[HardwareRow, ...]:
-    """Return GPU, RAM, processor, disk and driver, as far as the machine has them."""
-    rows = [_gpu_row(look, gpu) for gpu in hardware.gpus[:_MOST_GPUS]]
-    if not rows:
+def hardware_rows(
+    look: Look, hardware: HardwareFacts, excluded: Collection[str] = (), *, is_final: bool = True
+) -> tuple[HardwareRow, ...]:
+    """Return GPU, RAM, processor, disk and driver, as far as the machine has them.
+
+    Args:
+        excluded: Keys of the GPUs engines are kept from.
+        is_final: False while probes are under way: what they may still tell has a row with a dash.
+    """
+    hung = {str(f.values["probe"]) for f in hardware.findings if f.code is FindingCode.PROBE_TIMED_OUT}
+    rows = [_gpu_row(look, gpu, excluded) for gpu in hardware.gpus[:_MOST_GPUS]]
+    if not rows and (hung - _OTHER_PROBES or not is_final):
+        rows = [_row_without_answer(look, "gpu", is_late=is_final)]
+    elif not rows:
         title, detail = look.text("ui.hardware.no_gpu"), look.text("ui.hardware.no_gpu_detail")
         rows = [HardwareRow("gpu", title, detail, is_good=False)]
     if hardware.host is not None:
         rows += _host_rows(look, hardware.host)
+    elif "host" in hung or not is_final:
+        rows += [_row_without_answer(look, part, is_late=is_final) for part in ("ram", "cpu", "disk")]
     if hardware.driver is not None and hardware.driver.version is not None:
         rows.append(_driver_row(look, hardware.driver))
+    elif not is_final:
+        rows.append(_row_without_answer(look, "driver", is_late=False))
     return tuple(rows)
 
 
-def _gpu_row(look: Look, gpu: GpuInfo) -> HardwareRow:
-    total, free = gpu.vram_total_bytes, gpu.vram_free_bytes
-    if gpu.is_integrated:
-        detail = look.text("ui.hardware.gpu_shared")
-    elif total is None:
-        detail = look.text("ui.hardware.gpu_unknown")
-    elif free is None:
-        detail = look.text("ui.hardware.gpu_total", total=total)
-    else:
-        detail = look.text("ui.hardware.gpu_memory", total=total, free=free)
-    is_good = not gpu.is_integrated and (total or 0) >= GOOD_VRAM_BYTES
-    return HardwareRow("gpu", gpu.name, detail, is_good=is_good)
+def _row_without_answer(look: Look, part: str, *, is_late: bool) -> HardwareRow:
+    detail = look.text("ui.hardware.no_answer" if is_late else "ui.hardware.waiting")
+    icon_name = "wrench" if part == "driver" else part
+    return HardwareRow(icon_name, look.text(f"ui.hardware.part.{part}"), detail, is_good=False)
+
+
+def _gpu_row(look: Look, gpu: GpuInfo, excluded: Collection[str]) -> HardwareRow:
+    is_good = not gpu.is_integrated and (gpu.vram_total_bytes or 0) >= GOOD_VRAM_BYTES
+    is_excluded = gpu_key(gpu) in excluded
+    detail = gpu_memory_words(look, gpu)
+    return HardwareRow("gpu", gpu.name, detail, is_good=is_good and not is_excluded, is_excluded=is_excluded)
 
 
 def _host_rows(look: Look, host: HostInfo) -> list[HardwareRow]:

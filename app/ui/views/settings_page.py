@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from app.texts import LANGUAGES
 from app.ui.theme.look import LookSource
 from app.ui.views.engine_choice import EngineChoice, EngineChoices
+from app.ui.views.gpu_choice import GpuChoices, GpuUse
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.controls import MarkSlider, Segmented, Switch
 from app.ui.widgets.labels import ElidedLabel, TextLabel
@@ -32,6 +33,7 @@ class SettingsView:
         language: One of `LANGUAGES`. theme: one of `THEMES`.
         engine: Name of the chosen one; None lets Moxie choose.
         zoom: Text scale, 0.8 .. 2.0.
+        gpus: Those of this PC; empty while it was not looked at.
     """
 
     language: str = "en"
@@ -41,6 +43,7 @@ class SettingsView:
     data_folder: str = ""
     reduced_motion: bool = False
     zoom: float = 1.0
+    gpus: tuple[GpuUse, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,6 +63,7 @@ class SettingsPage(Panel):
     Signals:
         language_chosen: one of `LANGUAGES`. theme_chosen: one of `THEMES`.
         engine_chosen: name, or None for automatic.
+        gpu_chosen: key of a GPU, and whether engines may use it.
         reduced_motion_chosen: bool. zoom_chosen: text scale.
         data_folder_requested: the folder is to be opened.
     """
@@ -67,6 +71,7 @@ class SettingsPage(Panel):
     language_chosen = Signal(str)
     theme_chosen = Signal(str)
     engine_chosen = Signal(object)
+    gpu_chosen = Signal(str, bool)
     reduced_motion_chosen = Signal(bool)
     zoom_chosen = Signal(float)
     data_folder_requested = Signal()
@@ -83,6 +88,8 @@ class SettingsPage(Panel):
         self.motion = Switch(looks)
         self.engines = EngineChoices(looks)
         self._no_engine = self._words.label("engine_none", "caption", "faint", wrap=True)
+        self.gpus = GpuChoices(looks)
+        self._no_gpu = self._words.label("gpu_none", "caption", "faint", wrap=True)
         self._folder = ElidedLabel("caption", "faint", mode=Qt.TextElideMode.ElideMiddle)
         self.open_folder = Button(looks, "secondary", "folder")
         self._lay_out()
@@ -109,6 +116,7 @@ class SettingsPage(Panel):
                 self._row("motion", self.motion),
             ),
             self._group("engine_group", self._engine_rows()),
+            self._group("gpu_group", self._gpu_rows()),
             self._group("files", self._row("data_folder", self.open_folder, self._folder)),
         )
         inner = column(self._words.label("title", "headline"), *self._groups, gap=12)
@@ -122,6 +130,10 @@ class SettingsPage(Panel):
     def _engine_rows(self) -> QWidget:
         detail = self._words.label("engine_detail", "caption", "faint", wrap=True)
         return holder(column(detail, self._no_engine, self.engines, gap=6))
+
+    def _gpu_rows(self) -> QWidget:
+        detail = self._words.label("gpu_detail", "caption", "faint", wrap=True)
+        return holder(column(detail, self._no_gpu, self.gpus, gap=6))
 
     def _row(self, key: str, control: QWidget, more: QWidget | None = None) -> QWidget:
         texts = column(self._words.label(key, "body"), gap=1)
@@ -146,6 +158,7 @@ class SettingsPage(Panel):
         self.zoom.sliderMoved.connect(self._show_zoom)
         self.motion.clicked.connect(self.reduced_motion_chosen)
         self.engines.chosen.connect(self.engine_chosen)
+        self.gpus.chosen.connect(self.gpu_chosen)
         self.open_folder.clicked.connect(self.data_folder_requested)
 
     def _on_zoomed(self, step: int) -> None:
@@ -169,6 +182,9 @@ class SettingsPage(Panel):
         self.engines.show_engines(view.engines, view.engine)
         self.engines.setVisible(bool(view.engines))
         self._no_engine.setVisible(not view.engines)
+        self.gpus.show_gpus(view.gpus)
+        self.gpus.setVisible(bool(view.gpus))
+        self._no_gpu.setVisible(not view.gpus)
         self._folder.setText(view.data_folder)
 
     def _apply_look(self) -> None:

@@ -1,0 +1,244 @@
+"""The machine in the whole window: arriving probe by probe, hanging, chosen from. Window part of case H17."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.engine.engine_devices import EngineReader
+from app.engine.packs import ECHO
+from app.engine.protocol import DeviceInfo
+from app.engine.session import EngineSession
+from app.engine.session_state import SessionEvent
+from app.engine.spec import EngineSpec
+from app.findings import FindingCode
+from app.hardware.detect import Detection
+from app.hardware.facts import DriverInfo, GpuInfo, GpuSample, HardwareFacts, RuntimeFacts, SystemFacts
+from app.paths import engines_folder
+from app.settings import Settings
+from app.ui.controllers.model_jobs import make_session
+from app.ui.main_window import SETTINGS
+from app.ui.model_view import ModelPhase
+from app.ui.program import Ports
+from tests.controller_setup import write_model
+from tests.fakes import FAKE_HOST, GIB, FakeGpuSource, FakeHostSource
+from tests.unit.engine.test_binary_imports import linux_program
+from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
+
+OLD = GpuInfo(0, "NVIDIA GeForce GTX 1660 SUPER", "nvidia", "GPU-aaaa", "01:00.0", 6 * GIB, 5 * GIB, (7, 5))
+GOOD = GpuInfo(1, "NVIDIA GeForce RTX 3090", "nvidia", "GPU-bbbb", "02:00.0", 24 * GIB, 23 * GIB, (8, 6))
+DRIVER = DriverInfo("551.61", (12, 4))
+SERVER = "llama-server.exe" if sys.platform == "win32" else "llama-server"
+COMPLETE_SECONDS = 2.0
+SLACK = 3.0
+"""Of a machine that does other things meanwhile."""
+
+Make = Callable[[Ports, Settings], WindowDriver]
+
+
+class HangingSurroundings:
+    """Answers nothing until the test is over."""
+
+    def __init__(self, hang: threading.Event) -> None:
+        self._hang = hang
+
+    def runtime(self) -> RuntimeFacts:
+        self._hang.wait()
+        return RuntimeFacts()
+
+    def system(self) -> SystemFacts:
+        self._hang.wait()
+        return SystemFacts()
+
+
+class SessionMaker:
+    """Runs the echo engine instead of what is asked for, and keeps what was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[EngineSpec] = []
+
+    def __call__(self, spec: EngineSpec, listener: Callable[[SessionEvent], None]) -> EngineSession:
+        self.asked.append(spec)
+        return make_session(ECHO, listener)
+
+
+@pytest.fixture
+def hang() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def make(qtbot: QtBot, qapp: QApplication, data_home: Path) -> Iterator[Make]:
+    made: list[WindowDriver] = []
+
+    def driver(ports: Ports, settings: Settings) -> WindowDriver:
+        made.append(WindowDriver(qtbot, make_program(qapp, ports, settings)))
+        return made[-1]
+
+    yield driver
+    for one in made:
+        one.delete()
+
+
+@pytest.fixture
+def desktop() -> FakeDesktop:
+    return FakeDesktop()
+
+
+@pytest.fixture
+def gpus() -> FakeGpuSource:
+    gpus = FakeGpuSource([OLD, GOOD], DRIVER)
+    gpus.samples = {0: GpuSample(0, GIB, 6 * GIB), 1: GpuSample(1, 2 * GIB, 24 * GIB)}
+    return gpus
+
+
+def ports(gpus: FakeGpuSource, desktop: FakeDesktop, host: FakeHostSource | None = None) -> Ports:
+    return Ports(gpus, host or FakeHostSource(), lambda _: desktop, lambda _: FakeInhibitor())
+
+
+def test_each_probe_arrives_on_its_own(hang: threading.Event, gpus: FakeGpuSource) -> None:
+    gpus.hang = hang
+    detection = Detection(gpus, FakeHostSource())
+    arrivals = detection.arrivals(5.0)
+    first = next(arrivals)
+    assert first == HardwareFacts(FAKE_HOST)
+    hang.set()
+    *_, last = arrivals
+    assert (last.gpus, last.driver, last.findings) == ((OLD, GOOD), DRIVER, ())
+
+
+def test_lines_fill_while_others_still_wait(
+    make: Make, hang: threading.Event, gpus: FakeGpuSource, desktop: FakeDesktop
+) -> None:
+    gpus.hang = hang
+    driver = make(ports(gpus, desktop), Settings(engine="echo", language="en"))
+    card = driver.program.window.chat_place.stage.first_run.hardware
+    arrived: list[tuple[str, ...]] = []
+    driver.program.machine.hardware_arriving.connect(
+        lambda _: arrived.append(tuple(line.text for line in card.lines))
+    )
+    driver.show()
+    driver.wait_for(lambda: bool(arrived))
+    assert "32.0 GB" in arrived[0][1]
+    assert "—" in arrived[0][0]
+    assert driver.program.machine.hardware is None  # the look is not over
+    hang.set()
+    driver.wait_for(lambda: "GTX 1660" in card.lines[0].text)
+
+
+def test_a_window_whose_every_probe_hangs_is_usable_and_its_card_is_complete(
+    make: Make, hang: threading.Event, gpus: FakeGpuSource, desktop: FakeDesktop, tmp_path: Path
+) -> None:
+    host = FakeHostSource()
+    gpus.hang = host.hang = hang
+    stuck = replace(ports(gpus, desktop, host), surroundings=HangingSurroundings(hang))
+    driver = make(stuck, Settings(engine="echo", language="en"))
+    started = time.monotonic()
+    driver.show()
+    card = driver.program.window.chat_place.stage.first_run.hardware
+    assert all("—" in line.text for line in card.lines)
+    driver.wait_for(lambda: all("no answer yet" in line.text for line in card.lines))
+    assert time.monotonic() - started < COMPLETE_SECONDS * SLACK
+    assert card.findings.isVisible()
+    driver.click(driver.program.window.rail.button(SETTINGS))
+    assert driver.program.window.settings_page.isVisible()
+    before = time.monotonic()
+    QApplication.processEvents()
+    assert time.monotonic() - before < 0.05 * SLACK
+    driver.program.model.pick(write_model(tmp_path))
+    driver.wait_for_phase(ModelPhase.PLANNED)
+
+
+def test_the_report_of_the_machine_is_one_click_away(
+    make: Make, gpus: FakeGpuSource, desktop: FakeDesktop
+) -> None:
+    driver = make(ports(gpus, desktop), Settings(engine="echo", language="en"))
+    driver.show()
+    driver.wait_for(lambda: driver.program.machine.hardware is not None)
+    driver.click(driver.program.window.chat_place.stage.first_run.hardware.copy_button)
+    driver.wait_for(lambda: bool(desktop.copied))
+    assert "GTX 1660 SUPER" in desktop.copied[0]
+    assert str(Path.home()) not in desktop.copied[0]
+
+
+def test_own_and_shared_memory_are_told_apart(make: Make, desktop: FakeDesktop) -> None:
+    chip = GpuInfo(0, "A chip", "amd", None, None, GIB // 2, GIB // 4, None, None, True, 16 * GIB)
+    driver = make(ports(FakeGpuSource([chip]), desktop), Settings(engine="echo", language="en"))
+    driver.show()
+    card = driver.program.window.chat_place.stage.first_run.hardware
+    driver.wait_for(lambda: "A chip" in card.lines[0].text)
+    assert "512 MB of its own" in card.lines[0].text
+    assert "up to 16.0 GB shared with the RAM" in card.lines[0].text
+
+
+def test_what_was_picked_is_planned_charted_and_told_to_the_engine(
+    make: Make, gpus: FakeGpuSource, desktop: FakeDesktop, tmp_path: Path, data_home: Path
+) -> None:
+    folder = engines_folder() / "cuda-12.4"
+    folder.mkdir(parents=True)
+    (folder / SERVER).write_bytes(b"#!/bin/sh\n")
+    (folder / "libggml-cuda.so").write_bytes(linux_program())
+    listed = (DeviceInfo("CUDA0", OLD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
+    sessions = SessionMaker()
+    reader = EngineReader(None, lambda _: listed)
+    real = replace(ports(gpus, desktop), make_session=sessions, engine_reader=reader)
+    driver = make(real, Settings(engine=folder.name, language="en"))
+    driver.show(write_model(tmp_path))
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    assert driver.view.budget is not None
+    assert driver.view.budget.vram_free_bytes == (5 * GIB, 23 * GIB)
+    window = driver.program.window
+    driver.click(window.rail.button(SETTINGS))
+    driver.click(window.settings_page.gpus.switches()["uuid:gpu-aaaa"])
+    assert driver.program.preferences.settings.excluded_gpus == ("uuid:gpu-aaaa",)
+    driver.wait_for(
+        lambda: driver.view.budget is not None and driver.view.budget.vram_free_bytes == (23 * GIB,)
+    )
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.wait_for(lambda: window.dock.monitor_tab.history.vram_total_bytes == 24 * GIB)
+    driver.program.model.load()
+    driver.wait_for_phase(ModelPhase.READY)
+    assert dict(sessions.asked[-1].environment) == {"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}
+    driver.click(window.settings_page.gpus.switches()["uuid:gpu-aaaa"])
+    assert driver.view.needs_reload
+
+
+def test_a_spill_while_answers_come_is_told_in_monitor_and_plan_once(
+    make: Make, gpus: FakeGpuSource, desktop: FakeDesktop, tmp_path: Path
+) -> None:
+    driver = make(ports(gpus, desktop), Settings(engine="echo", language="en"))
+    driver.show(write_model(tmp_path))
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.program.model.load()
+    driver.wait_for_phase(ModelPhase.READY)
+    machine = driver.program.machine
+    taken = machine.last_sample
+    driver.wait_for(lambda: machine.last_sample is not taken)
+    gpus.samples[1] = GpuSample(1, 23 * GIB, 24 * GIB, process_shared_bytes=0)
+    taken = machine.last_sample
+    driver.wait_for(lambda: machine.last_sample is not taken)
+    gpus.samples[1] = GpuSample(1, 23 * GIB, 24 * GIB, process_shared_bytes=3 * GIB)
+
+    def spills() -> int:
+        return sum(finding.code is FindingCode.VRAM_SPILLED for finding in driver.view.findings)
+
+    driver.wait_for(lambda: spills() == 1)
+    monitor = driver.program.window.dock.monitor_tab
+    warned = [event for event in monitor.history.events if event.kind == "warning"]
+    assert len(warned) == 1
+    gpus.samples[1] = GpuSample(1, 23 * GIB, 24 * GIB, process_shared_bytes=5 * GIB)
+    taken = machine.last_sample
+    driver.wait_for(lambda: machine.last_sample is not taken)
+    assert spills() == 1
+    assert len([event for event in monitor.history.events if event.kind == "warning"]) == 1
+    driver.program.model.unload()
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    assert spills() == 0
