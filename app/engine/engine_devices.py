@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +19,14 @@ from app.engine.spec import EngineSpec
 from app.files import read_regular, write_atomically
 from app.findings import FindingError
 from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
-from app.hardware.facts import HardwareFacts
+from app.hardware.facts import GpuInfo, HardwareFacts
+from app.hardware.verdicts_engine import fitting_gpus
 from app.options import EngineOptions
 from app.paths import resource_path
 
 LARGEST_MEMORY_BYTES: Final = 1024**2
 MOST_BUILDS: Final = 32
+ASK_AGAIN_SECONDS: Final = 30.0
 _NO_GPU: Final = ("cpu", "accelerator")
 
 AskDevices = Callable[[EngineSpec], tuple[DeviceInfo, ...]]
@@ -44,10 +48,16 @@ def ask_devices(spec: EngineSpec) -> tuple[DeviceInfo, ...]:
 class EngineReader:
     """Reads what engines are. Any thread; blocks for files, and for an engine that was never asked.
 
-    A build that computes on the processor alone is not started: it has no devices.
+    A build that computes on the processor alone is not started: it has no devices. One that does not start is
+    asked again after a while only, and so is one whose list is the only source of free memory.
     """
 
-    def __init__(self, memory_file: Path | None, ask: AskDevices = ask_devices) -> None:
+    def __init__(
+        self,
+        memory_file: Path | None,
+        ask: AskDevices = ask_devices,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Read nothing yet.
 
         Args:
@@ -55,7 +65,10 @@ class EngineReader:
         """
         self._file = memory_file
         self._ask = ask
+        self._clock = clock
+        self._lock = threading.Lock()  # two threads do not start the same engine twice
         self._known: dict[str, tuple[EngineDevice, ...]] = {}
+        self._asked_at: dict[str, float] = {}
 
     def facts(self, entry: EngineEntry, hardware: HardwareFacts) -> EngineBuildFacts | None:
         """Return what is known of an engine on a machine; None for one without files."""
@@ -67,23 +80,31 @@ class EngineReader:
             return replace(facts, devices=())
         if facts.missing_files:
             return facts
-        return replace(facts, devices=self._devices(entry, _key(facts, files.folder, hardware)))
+        key = _key(facts, files.folder, hardware)
+        with self._lock:
+            self._known = self._kept() | self._known
+            is_enough = key in self._known and not _lacks_free_memory(fitting_gpus(hardware.gpus, facts))
+            if not is_enough and self._may_ask(key):
+                self._ask_now(entry.spec, key)
+            return replace(facts, devices=self._known.get(key))
 
-    def _devices(self, entry: EngineEntry, key: str) -> tuple[EngineDevice, ...] | None:
-        if key not in self._known:
-            self._known |= self._kept()
-        if key not in self._known:
-            try:
-                listed = self._ask(entry.spec)
-            except FindingError:  # a load says why
-                return None
-            self._known[key] = tuple(
-                EngineDevice(device.name, device.description, device.total_bytes, device.free_bytes)
-                for device in listed
-                if device.kind not in _NO_GPU
-            )
-            self._keep()
-        return self._known[key]
+    def _may_ask(self, key: str) -> bool:
+        asked_at = self._asked_at.get(key)
+        return asked_at is None or self._clock() - asked_at >= ASK_AGAIN_SECONDS
+
+    def _ask_now(self, spec: EngineSpec, key: str) -> None:
+        try:
+            listed = self._ask(spec)
+        except FindingError:  # a load says why
+            return
+        finally:
+            self._asked_at[key] = self._clock()
+        self._known[key] = tuple(
+            EngineDevice(device.name, device.description, device.total_bytes, device.free_bytes)
+            for device in listed
+            if device.kind not in _NO_GPU
+        )
+        self._keep()
 
     def _kept(self) -> dict[str, tuple[EngineDevice, ...]]:
         if self._file is None:
@@ -103,6 +124,12 @@ class EngineReader:
             write_atomically(self._file, text.encode("ascii"))
         except FindingError:  # it is asked again next time
             return
+
+
+def _lacks_free_memory(gpus: Iterable[GpuInfo]) -> bool:
+    return any(
+        gpu.shared_free_bytes is None if gpu.is_integrated else gpu.vram_free_bytes is None for gpu in gpus
+    )
 
 
 def _device(value: dict[str, Any]) -> EngineDevice:

@@ -21,7 +21,9 @@ from app.hardware.verdicts_engine import judge_engine
 from tests.fakes import FAKE_HOST, GIB
 from tests.unit.engine.test_binary_imports import linux_program, windows_program
 
-HARDWARE = HardwareFacts(FAKE_HOST, DriverInfo("551.61", (12, 4)), (GpuInfo(0, "A card", "nvidia"),))
+HARDWARE = HardwareFacts(
+    FAKE_HOST, DriverInfo("551.61", (12, 4)), (GpuInfo(0, "A card", "nvidia", vram_free_bytes=7 * GIB),)
+)
 CUDA0 = DeviceInfo("CUDA0", "A card", "gpu", 7 * GIB, 8 * GIB)
 
 
@@ -147,14 +149,26 @@ def test_an_engine_that_does_not_start_has_unknown_devices_and_is_asked_again(tm
     (tmp_path / "ggml-cuda.dll").write_bytes(windows_program())
     ask = Asked()
     ask.refusal = FindingError(error(FindingCode.ENGINE_MISSING, name=None))
-    reader = EngineReader(tmp_path / "kept" / "devices.json", ask)
-    facts = reader.facts(entry_of(tmp_path), HARDWARE)
-    assert facts is not None
-    assert facts.devices is None
-    ask.refusal = None
+    now = [0.0]
+    reader = EngineReader(tmp_path / "kept" / "devices.json", ask, lambda: now[0])
+    for _ in range(3):
+        facts = reader.facts(entry_of(tmp_path), HARDWARE)
+        assert facts is not None
+        assert facts.devices is None
+    assert ask.count == 1  # not before every plan
+    ask.refusal, now[0] = None, 31.0
     again = reader.facts(entry_of(tmp_path), HARDWARE)
     assert again is not None
     assert again.devices is not None
+
+
+def test_a_list_that_is_the_only_source_of_free_memory_is_not_taken_from_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ggml-cuda.dll").write_bytes(windows_program())
+    ask, kept = Asked(), tmp_path / "devices.json"
+    silent = replace(HARDWARE, gpus=(replace(HARDWARE.gpus[0], vram_free_bytes=None),))
+    for count in (1, 2):
+        EngineReader(kept, ask).facts(entry_of(tmp_path), silent)
+        assert ask.count == count
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": [1]}', b'{"a": [{"name": 1}]}', b"\xff"])
