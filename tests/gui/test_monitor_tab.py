@@ -5,16 +5,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter
-from PySide6.QtWidgets import QApplication, QStackedWidget, QTableView, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QStackedWidget, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.findings import FindingCode, note
 from app.hardware.facts import GpuSample, HostSample, Sample
 from app.texts import Texts
-from app.ui.charts.curves import Plot, paint_curve, pieces
-from app.ui.charts.frame import CurveStyle, lone_points
+from app.ui.charts.frame import lone_points
 from app.ui.charts.strip import StripChart
 from app.ui.theme.look import Look, LookSource
 from app.ui.theme.tokens import DARK
@@ -356,28 +355,3 @@ def test_a_frame_takes_little_of_the_gui_thread(machine: Machine, show: Show, qt
         machine.tab.show()
         machine.tab.grab()
     assert (time.process_time() - start) / 20 < 0.045  # three times the 15 ms of 3 % at 2 Hz
-
-
-def test_a_curve_in_itself_is_painted_in_a_few_milliseconds(looks: LookSource, qapp: QApplication) -> None:
-    rng = np.random.default_rng(1)
-    times, shares = np.linspace(-120.0, 0.0, 240), rng.uniform(0.0, 1.0, 240)
-    image = QImage(328, 120, QImage.Format.Format_ARGB32_Premultiplied)
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    plot = Plot(QRectF(32, 2, 266, 116), 120.0)
-    costs = []
-    for _ in range(5):
-        start = time.thread_time()
-        paint_curve(painter, looks.look, CurveStyle(3, is_filled=True), plot, (times, shares))
-        costs.append(time.thread_time() - start)
-    painter.end()
-    assert min(costs) < 0.003  # three times what it takes; as one outline it takes 5 ms and more
-
-
-def test_a_dash_goes_round_corners_and_its_gaps_are_gaps() -> None:
-    xs, ys = np.array([0.0, 6.0, 6.0]), np.array([0.0, 0.0, 6.0])
-    whole = pieces(xs, ys, np.array([]))
-    dashed = pieces(xs, ys, np.array([4.0, 1.0]))
-    assert [(line.dx(), line.dy()) for line in whole] == [(6.0, 0.0), (0.0, 6.0)]
-    drawn = [(line.x1(), line.y1(), line.x2(), line.y2()) for line in dashed]
-    assert drawn == [(0.0, 0.0, 4.0, 0.0), (5.0, 0.0, 6.0, 0.0), (6.0, 0.0, 6.0, 3.0), (6.0, 4.0, 6.0, 6.0)]

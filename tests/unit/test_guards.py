@@ -15,7 +15,7 @@ FUNCTION_LINES_MAX = 60
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
-for name in ("PySide6", "llama_cpp"):
+for name in ("PySide6", "pyqtgraph", "llama_cpp"):
     sys.modules[name] = None
 import app
 names = [m.name for m in pkgutil.walk_packages(app.__path__, "app.")
@@ -26,7 +26,7 @@ print(len(names))
 """
 
 
-def test_the_core_imports_without_qt_and_engine() -> None:
+def test_the_core_imports_without_qt_charts_and_engine() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_ALL], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -40,9 +40,11 @@ def test_only_the_worker_package_names_llama_cpp() -> None:
     assert guilty == []
 
 
-def test_only_the_window_names_qt() -> None:
-    ui = ROOT / "app" / "ui"
-    assert [m.name for m in MODULES if ui not in m.parents and "PySide6" in _imported_roots(m)] == []
+def test_only_the_window_names_qt_and_only_its_charts_pyqtgraph() -> None:
+    ui, charts = ROOT / "app" / "ui", ROOT / "app" / "ui" / "charts"
+    with_qt = [m.name for m in MODULES if ui not in m.parents and "PySide6" in _imported_roots(m)]
+    with_charts = [m.name for m in MODULES if charts not in m.parents and "pyqtgraph" in _imported_roots(m)]
+    assert (with_qt, with_charts) == ([], [])
 
 
 def test_colours_are_written_only_in_the_tokens_and_style_sheets_only_in_the_theme() -> None:

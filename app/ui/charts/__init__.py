@@ -1,1 +1,1 @@
-"""Charts over time."""
+"""Charts over time; the only importer of pyqtgraph."""

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.ui.charts.curves import Plot, paint_curve
-from app.ui.charts.frame import CurveStyle, StripFrame
-from app.ui.charts.pens import BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
-from app.ui.charts.scale import Scale, tick_text
+from app.ui.charts.frame import CurveStyle, StripFrame, lone_points
+from app.ui.charts.pens import AREA_ALPHA, BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
+from app.ui.charts.scale import tick_text
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import TYPE
 
@@ -21,6 +21,7 @@ LEAST_HEIGHT: Final = 62
 _FRAME: Final = 2
 """Room for the focus ring above and below the curves."""
 _RADIUS: Final = 6.0
+DOT_RADIUS: Final = 2.5
 _KEY_STEPS: Final = {
     Qt.Key.Key_Left: -1.0,
     Qt.Key.Key_Right: 1.0,
@@ -30,7 +31,7 @@ _KEY_STEPS: Final = {
 
 
 class StripChart(QWidget):
-    """The newest moment is at the right edge.
+    """Curves by pyqtgraph on a ground painted here; its view gets no layout, so its size hint does no harm.
 
     Signals:
         pointed: seconds before now under the mouse or the keys, None when they leave.
@@ -45,6 +46,10 @@ class StripChart(QWidget):
         self._span_seconds = span_seconds
         self._frame: StripFrame | None = None
         self._cursor: float | None = None
+        self._view = pg.GraphicsView(self, background=None)
+        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0)
+        self._curves = [_curve(style) for style in curves]
+        self._build_view()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -64,6 +69,8 @@ class StripChart(QWidget):
     def show_frame(self, frame: StripFrame, *, paint_after_ms: int = 0) -> None:
         """Draw a moment; painting may wait, so that strips are not all painted in one go."""
         self._frame = frame
+        for curve, line, scale in zip(self._curves, frame.lines, frame.scales, strict=True):
+            curve.setData(frame.times, line / scale.top)
         QTimer.singleShot(paint_after_ms, self, self.update)
 
     def set_cursor(self, seconds: float | None) -> None:
@@ -79,34 +86,38 @@ class StripChart(QWidget):
         line = TYPE["caption"].line * self._looks.look.zoom
         return QSize(160, max(LEAST_HEIGHT, round(3 * line + 6 * _FRAME)))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._view.setGeometry(self._plot().toRect())
+
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 Qt's signature
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look, plot = self._looks.look, self._plot()
         painter.setPen(QPen(look.color("accent"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.setBrush(look.color("sunken"))
-        painter.drawRoundedRect(plot.box.adjusted(-1, -1, 1, 1), _RADIUS, _RADIUS)
+        painter.drawRoundedRect(plot.adjusted(-1, -1, 1, 1), _RADIUS, _RADIUS)
         if self._frame is None:
             return
-        self._paint_ticks(painter, plot, self._frame.scales)
-        painter.setClipRect(plot.box)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
-        first = self._frame.scales[0]
-        for tick in first.ticks:
-            self._paint_level(painter, QPen(look.color("border"), 1), plot, tick / first.top)
-        self._paint_times(painter, plot, self._frame)
+        for share in (0.0, 0.5, 1.0):
+            self._paint_level(
+                painter,
+                QPen(look.color("border"), 1),
+                share / self._frame.scales[0].top * self._frame.scales[0].highest_tick,
+            )
+        self._paint_times(painter)
         if self._frame.budget is not None:
             pen = series_pen(look, BUDGET_SERIES, width=1.2)
-            self._paint_level(painter, pen, plot, self._frame.budget / first.top)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for style, line, scale in zip(self._styles, self._frame.lines, self._frame.scales, strict=True):
-            paint_curve(painter, look, style, plot, (self._frame.times, line / scale.top))
+            self._paint_level(painter, pen, self._frame.budget / self._frame.scales[0].top)
+        self._paint_ticks(painter)
+        self._paint_lone_points(painter)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        box = self._plot().box
+        plot = self._plot()
         x = event.position().x()
-        if box.left() <= x <= box.right():
-            self.pointed.emit((x - box.right()) / box.width() * self._span_seconds)
+        if plot.left() <= x <= plot.right():
+            self.pointed.emit((x - plot.left()) / plot.width() * self._span_seconds - self._span_seconds)
         else:
             self.pointed.emit(None)
 
@@ -135,47 +146,101 @@ class StripChart(QWidget):
         self.pointed.emit(None)
         self.update()
 
+    def _build_view(self) -> None:
+        self._view.setCentralItem(self._box)
+        self._view.setAntialiasing(True)
+        self._view.setProperty("surface", "plain")  # transparent: the ground is painted here, below it
+        self._view.setCacheMode(pg.GraphicsView.CacheModeFlag.CacheNone)
+        # painted whenever this widget is; left to itself the scene would paint most of it a second time
+        self._view.setViewportUpdateMode(pg.GraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        self._view.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for curve in self._curves:
+            self._box.addItem(curve)
+        self._box.setRange(
+            xRange=(-self._span_seconds, 0.0), yRange=(0.0, 1.0), padding=0, disableAutoRange=True
+        )
+
     def _on_look_changed(self) -> None:
+        look = self._looks.look
+        for curve, style in zip(self._curves, self._styles, strict=True):
+            curve.setPen(series_pen(look, style.series, is_dashed=style.is_dashed))
+            if style.is_filled:
+                curve.setFillLevel(0.0)
+                curve.setBrush(series_color(look, style.series, AREA_ALPHA))
         self.updateGeometry()
         self.update()
 
-    def _plot(self) -> Plot:
+    def _plot(self) -> QRectF:
         width, height = self.width() - LEFT_AXIS - RIGHT_AXIS, self.height() - 2 * _FRAME
-        return Plot(QRectF(LEFT_AXIS, _FRAME, max(1, width), max(1, height)), self._span_seconds)
+        return QRectF(LEFT_AXIS, _FRAME, max(1, width), max(1, height))
 
-    def _paint_level(self, painter: QPainter, pen: QPen, plot: Plot, share: float) -> None:
+    def _level(self, share: float) -> float:
+        plot = self._plot()
+        return plot.bottom() - share * plot.height()
+
+    def _paint_level(self, painter: QPainter, pen: QPen, share: float) -> None:
+        plot = self._plot()
         painter.setPen(pen)
-        painter.drawLine(QLineF(plot.box.left(), plot.level(share), plot.box.right(), plot.level(share)))
+        painter.drawLine(QLineF(plot.left(), self._level(share), plot.right(), self._level(share)))
 
-    def _paint_times(self, painter: QPainter, plot: Plot, frame: StripFrame) -> None:
+    def _paint_times(self, painter: QPainter) -> None:
         """Paint reading times, events and the cursor."""
-        look, box = self._looks.look, plot.box
-        for start, end in frame.shades:
-            left = max(box.left(), plot.x(start))
-            right = min(box.right(), plot.x(end))
+        assert self._frame is not None
+        look, plot = self._looks.look, self._plot()
+        per_second = plot.width() / self._span_seconds
+        for start, end in self._frame.shades:
+            left = max(plot.left(), plot.right() + start * per_second)
+            right = min(plot.right(), plot.right() + end * per_second)
             if right > left:
-                shade = QRectF(left, box.top(), max(1.0, right - left), box.height())
-                painter.fillRect(shade, series_color(look, BUDGET_SERIES, SHADE_ALPHA))
-        pens = [(mark, QPen(look.color("text_faint"), 1, Qt.PenStyle.DotLine)) for mark in frame.marks]
+                box = QRectF(left, plot.top(), max(1.0, right - left), plot.height())
+                painter.fillRect(box, series_color(look, BUDGET_SERIES, SHADE_ALPHA))
+        pens = [(mark, QPen(look.color("text_faint"), 1, Qt.PenStyle.DotLine)) for mark in self._frame.marks]
         if self._cursor is not None:
             pens.append((self._cursor, QPen(look.color("text"), 1)))
         for seconds, pen in pens:
             if -self._span_seconds <= seconds <= 0:
-                x = round(plot.x(seconds))
+                x = round(plot.right() + seconds * per_second)
                 painter.setPen(pen)
-                painter.drawLine(QLineF(x, box.top(), x, box.bottom()))
+                painter.drawLine(QLineF(x, plot.top(), x, plot.bottom()))
 
-    def _paint_ticks(self, painter: QPainter, plot: Plot, scales: tuple[Scale, ...]) -> None:
-        look = self._looks.look
+    def _paint_lone_points(self, painter: QPainter) -> None:
+        """Paint the points no line reaches: an answer of one sample would not be seen."""
+        assert self._frame is not None
+        plot = self._plot()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for style, line, scale in zip(self._styles, self._frame.lines, self._frame.scales, strict=True):
+            painter.setBrush(series_color(self._looks.look, style.series))
+            for index in lone_points(line):
+                seconds = float(self._frame.times[index])
+                if -self._span_seconds <= seconds <= 0:
+                    x = plot.right() + seconds * plot.width() / self._span_seconds
+                    x = min(x, plot.right() - DOT_RADIUS)
+                    painter.drawEllipse(
+                        QPointF(x, self._level(float(line[index]) / scale.top)), DOT_RADIUS, DOT_RADIUS
+                    )
+
+    def _paint_ticks(self, painter: QPainter) -> None:
+        assert self._frame is not None
+        look, plot = self._looks.look, self._plot()
         painter.setFont(look.font("caption"))
         painter.setPen(look.color("text_faint"))
         height = TYPE["caption"].line * look.zoom
         sides = (
             (QRectF(0, 0, LEFT_AXIS - 5, height), Qt.AlignmentFlag.AlignRight),
-            (QRectF(plot.box.right() + 5, 0, RIGHT_AXIS - 5, height), Qt.AlignmentFlag.AlignLeft),
+            (QRectF(plot.right() + 5, 0, RIGHT_AXIS - 5, height), Qt.AlignmentFlag.AlignLeft),
         )
-        for scale, (box, side) in zip(scales, sides, strict=False):
+        for scale, (box, side) in zip(self._frame.scales, sides, strict=False):
             for tick in scale.ticks:
-                top = plot.level(tick / scale.top) - height / 2
+                top = self._level(tick / scale.top) - height / 2
                 box.moveTop(max(0.0, min(self.height() - height, top)))
                 painter.drawText(box, side | Qt.AlignmentFlag.AlignVCenter, tick_text(tick))
+
+
+def _curve(style: CurveStyle) -> pg.PlotCurveItem:
+    """Return a curve drawn piece by piece: the outline of a wide line of many points takes ten times as long.
+
+    A dash would begin anew with each piece, so dashed curves are drawn in one.
+    """
+    return pg.PlotCurveItem(connect="finite", segmentedLineMode="off" if style.is_dashed else "on")
