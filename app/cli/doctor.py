@@ -17,18 +17,21 @@ from app.cli.doctor_speeds import (
     with_measured_disk,
     with_measured_host,
 )
-from app.cli.gpu_option import chosen_entry, look_at_engine
+from app.cli.gpu_option import chosen_entry, look_at_engine, look_at_recorded_engine
 from app.cli.numbers import given_text
 from app.engine.packs import EngineEntry, choose_engine, list_engines
 from app.files import PathKind, path_kind, storage_finding
 from app.findings import Finding, FindingError, Severity
 from app.hardware.cuda import CudaVersions, cuda_versions, dotted
+from app.hardware.engine_facts import EngineBuildFacts
 from app.hardware.facts import GpuInfo, HardwareFacts, HostInfo
+from app.hardware.gpu_choice import gpu_key
 from app.hardware.raw_answers import NoAnswers, RawAnswers
 from app.hardware.raw_files import add_files
-from app.hardware.recording import load_recording, save_recording
+from app.hardware.recording import Recording, read_recording, save_recording
 from app.hardware.speeds import MemorySpeed
 from app.hardware.this_machine import detect_this_machine
+from app.hardware.verdicts_memory import judge_samples
 from app.paths import data_folder
 from app.texts import NO_VALUE, Texts
 
@@ -40,13 +43,26 @@ class _Diagnosis:
     """What the doctor found.
 
     Attributes:
-        engines: None for a recorded machine: a recording holds hardware only.
+        engines: None for a recorded machine: a recording holds the build that was in use only.
+        build: That build.
+        excluded_gpus: Indices of those a person keeps engines from.
     """
 
     facts: HardwareFacts
     engines: tuple[EngineEntry, ...] | None
+    build: EngineBuildFacts | None
     findings: tuple[Finding, ...]
-    cuda: CudaVersions
+    excluded_gpus: tuple[int, ...] = ()
+
+    @property
+    def cuda(self) -> CudaVersions:
+        """The four versions of CUDA."""
+        return cuda_versions(self.facts, self.build)
+
+    @property
+    def recording(self) -> Recording:
+        """What reproduces this elsewhere."""
+        return Recording(self.facts, engine=self.build, excluded_gpus=self.excluded_gpus)
 
 
 def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
@@ -70,7 +86,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     raw = RawAnswers() if target else NoAnswers()
     diagnosis = _look_at_recording(replayed) if replayed else _look_at_machine(context, raw, args.disk)
     if target is not None:
-        save_recording(diagnosis.facts, target, raw=raw)
+        save_recording(diagnosis.recording, target, raw=raw)
         context.tell("cli.doctor.saved", path=str(target))
     if args.json:
         context.print_json(_to_json(diagnosis))
@@ -104,14 +120,19 @@ def _look_at_machine(context: CliContext, raw: RawAnswers, disk: str | None) -> 
         add_files(raw)
     chosen = context.settings.engine
     entries = list_engines(chosen)
-    seen = look_at_engine(chosen_entry(context), facts, context.settings.excluded_gpus)
-    findings = (*verdict(facts), *_engine_findings(chosen), *seen.findings, *_data_folder_findings())
-    return _Diagnosis(facts, entries, findings, cuda_versions(facts, seen.build))
+    excluded = context.settings.excluded_gpus
+    seen = look_at_engine(chosen_entry(context), facts, excluded)
+    findings = (*verdict(facts), *seen.findings, *_engine_findings(chosen), *_data_folder_findings())
+    kept_from = tuple(gpu.index for gpu in facts.gpus if gpu_key(gpu) in excluded)
+    return _Diagnosis(facts, entries, seen.build, findings, kept_from)
 
 
 def _look_at_recording(file: Path) -> _Diagnosis:
-    facts = load_recording(file)
-    return _Diagnosis(facts, None, verdict(facts), cuda_versions(facts, None))
+    recording = read_recording(file)
+    facts = recording.facts
+    seen = look_at_recorded_engine(recording)
+    findings = (*verdict(facts), *seen.findings, *judge_samples(facts, recording.samples))
+    return _Diagnosis(facts, None, recording.engine, findings, recording.excluded_gpus)
 
 
 def _engine_findings(chosen: str | None) -> tuple[Finding, ...]:

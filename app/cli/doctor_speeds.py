@@ -16,6 +16,7 @@ from app.hardware.speeds import MemorySpeed, StorageSpeed
 from app.hardware.storage import USUAL_PIECE_BYTES, StorageTest, judge_storage, measure_storage
 from app.hardware.storage_cache import StorageCache
 from app.hardware.verdicts import judge_machine
+from app.hardware.verdicts_memory import judge_drive
 from app.parsing.cpu_jobs import checked_cpu
 from app.paths import storage_speeds_file
 from app.planner.expert_pieces import expert_piece_bytes
@@ -60,9 +61,15 @@ def with_measured_disk(facts: HardwareFacts, path: str, texts: Texts) -> Hardwar
 def verdict(facts: HardwareFacts) -> tuple[Finding, ...]:
     """Return what detection found wrong, and what the facts mean, of recordings as well."""
     of_cpu = judge_cpu(facts.host.cpu) if facts.host else ()
-    of_drives = [finding for speed in facts.storage_speeds for finding in judge_storage(speed)]
+    of_drives = [finding for speed in facts.storage_speeds for finding in _judge_drive(facts, speed)]
     judged = [*judge_machine(facts), *of_cpu, *of_drives]
     return (*facts.findings, *(finding for finding in judged if finding not in facts.findings))
+
+
+def _judge_drive(facts: HardwareFacts, speed: StorageSpeed) -> tuple[Finding, ...]:
+    disks = facts.host.disks if facts.host else ()
+    disk = next((disk for disk in disks if disk.mount == speed.mount), None)
+    return (*judge_drive(disk), *judge_storage(speed))
 
 
 def print_cpu(cpu: CpuInfo, context: CliContext) -> None:

@@ -7,10 +7,11 @@ from typing import Final
 from app.cli.context import CliContext, UsageError
 from app.cli.numbers import given_text, shown
 from app.engine.engine_devices import EngineReader
-from app.engine.engine_on_machine import EngineOnMachine, engine_on_machine
+from app.engine.engine_on_machine import EngineOnMachine, build_on_machine, engine_on_machine
 from app.engine.packs import EngineEntry, list_engines
 from app.hardware.facts import HardwareFacts
 from app.hardware.gpu_choice import gpu_key, named_gpus
+from app.hardware.recording import Recording
 from app.paths import engine_devices_file
 from app.texts import Texts
 
@@ -55,3 +56,14 @@ def look_at_engine(
 ) -> EngineOnMachine:
     """Return what an engine can do with this machine."""
     return engine_on_machine(EngineReader(engine_devices_file()), entry, hardware, excluded)
+
+
+def look_at_recorded_engine(recording: Recording, excluded: Collection[str] | None = None) -> EngineOnMachine:
+    """Return what the engine of a recording can do with its machine.
+
+    Args:
+        excluded: Instead of the GPUs that were excluded there.
+    """
+    facts = recording.facts
+    there = frozenset(gpu_key(gpu) for gpu in facts.gpus if gpu.index in recording.excluded_gpus)
+    return build_on_machine(recording.engine, facts, there if excluded is None else excluded)

@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
-from app.cli.gpu_option import add_gpu_argument, chosen_entry, excluded_gpus, look_at_engine
+from app.cli.gpu_option import (
+    add_gpu_argument,
+    chosen_entry,
+    excluded_gpus,
+    look_at_engine,
+    look_at_recorded_engine,
+)
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text, moe_wish, shown, whole_number
 from app.cli.placed import blocks_in_ram
 from app.engine.engine_on_machine import EngineOnMachine
 from app.findings import Finding, FindingCode, FindingError
 from app.gguf.facts import ModelFacts
-from app.hardware.facts import HardwareFacts
+from app.hardware.recording import Recording, read_recording
 from app.options import ALL_LAYERS, EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
 from app.planner.report import ModelReport, judge_place, report_of
@@ -96,14 +102,11 @@ def parse_size(value: str) -> int | None:
 
 
 def _budget(args: argparse.Namespace, context: CliContext) -> tuple[MemoryBudget, EngineOnMachine]:
-    """Return what to plan with, and what it was taken from: a recorded machine has no engine."""
+    """Return what to plan with, and what it was taken from."""
     texts = context.texts
     vram = None if args.vram is None else [_size(item, texts) for item in args.vram.split(",")]
     ram = None if args.ram is None else _size(args.ram, texts)
-    hardware = _machine(args.machine, texts)
-    is_here = args.machine is None and vram is None
-    entry = chosen_entry(context) if is_here else None
-    seen = look_at_engine(entry, hardware, excluded_gpus(args.gpu, hardware, context))
+    seen = _look_here(args, context) if args.machine is None else _look_at_recorded(args, context)
     machine = seen.budget
     if ram is None and not machine.ram_free_bytes:
         raise UsageError(texts.text("cli.plan.ram_unknown"))
@@ -135,16 +138,27 @@ def _size(value: str, texts: Texts) -> int:
     return size
 
 
-def _machine(recording: str | None, texts: Texts) -> HardwareFacts:
-    if recording is None:
-        # imported here: a plan for a recorded machine needs no driver
-        from app.hardware.this_machine import detect_this_machine
+def _look_here(args: argparse.Namespace, context: CliContext) -> EngineOnMachine:
+    # imported here: a plan for a recorded machine needs no driver
+    from app.hardware.this_machine import detect_this_machine
 
-        return detect_this_machine()
-    from app.hardware.recording import load_recording
+    hardware = detect_this_machine()
+    # sizes given are to plan with whatever engine there is
+    entry = chosen_entry(context) if args.vram is None else None
+    return look_at_engine(entry, hardware, excluded_gpus(args.gpu, hardware, context))
 
+
+def _look_at_recorded(args: argparse.Namespace, context: CliContext) -> EngineOnMachine:
+    recording = _recording(args.machine, context.texts)
+    if args.vram is not None:
+        recording = replace(recording, engine=None)
+    excluded = None if args.gpu is None else excluded_gpus(args.gpu, recording.facts, context)
+    return look_at_recorded_engine(recording, excluded)
+
+
+def _recording(file: str, texts: Texts) -> Recording:
     try:
-        return load_recording(Path(recording))
+        return read_recording(Path(file))
     except FindingError as reason:
         if reason.finding.code is not FindingCode.PATH_MISSING:
             raise

@@ -12,6 +12,7 @@ from app.findings import Finding, FindingError
 from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
 from app.hardware.facts import HardwareFacts
 from app.hardware.gpu_choice import GpuChoice, choose_gpus, judge_choice, without_excluded
+from app.hardware.verdicts import only_visible
 from app.hardware.verdicts_engine import judge_engine, judge_flavour, seen_by_engine
 from app.planner.facts import MemoryBudget
 from app.planner.report import budget_from
@@ -49,9 +50,18 @@ def engine_on_machine(
 ) -> EngineOnMachine:
     """Look at an engine's files, and ask it for its devices when it was never asked. Blocks."""
     build = None if entry is None else reader.facts(entry, hardware)
-    takes_devices = entry is None or not excluded or _takes_devices(entry)
+    if build is not None and entry is not None and excluded and not _takes_devices(entry):
+        build = replace(build, takes_devices=False)
+    return build_on_machine(build, hardware, excluded)
+
+
+def build_on_machine(
+    build: EngineBuildFacts | None, hardware: HardwareFacts, excluded: Collection[str] = ()
+) -> EngineOnMachine:
+    """Look at facts of an engine, which may be recorded ones. Pure."""
+    takes_devices = build is None or build.takes_devices is not False
     choice = choose_gpus(hardware, build, excluded, takes_devices=takes_devices)
-    usable = without_excluded(seen_by_engine(hardware, build), excluded)
+    usable = without_excluded(seen_by_engine(only_visible(hardware), build), excluded)
     budget = replace(budget_from(usable), devices=choice.devices)
     return EngineOnMachine(hardware, build, choice, budget, _findings(hardware, build, choice))
 

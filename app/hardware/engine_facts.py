@@ -27,6 +27,7 @@ class EngineBuildFacts:
         missing_libraries: Those found neither beside it nor in the system.
         missing_files: What was there when it was added and is gone now.
         devices: What it listed; without the processor.
+        takes_devices: It can be told which of them to use; None = yes, or not looked.
     """
 
     engine: str
@@ -39,3 +40,4 @@ class EngineBuildFacts:
     missing_libraries: tuple[str, ...] | None = None
     missing_files: tuple[str, ...] = ()
     devices: tuple[EngineDevice, ...] | None = None
+    takes_devices: bool | None = None

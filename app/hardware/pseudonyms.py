@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from app.findings import Finding, FindingValue
+from app.hardware.engine_facts import EngineBuildFacts
 from app.hardware.facts import DiskInfo, GpuInfo, HardwareFacts, RuntimeFacts
 
 USER: Final = "user"
@@ -82,6 +83,24 @@ def without_personal_names(facts: HardwareFacts, names: PersonalNames | None = N
         runtime=None if facts.runtime is None else cleaner.runtime(facts.runtime),
         storage_speeds=tuple(
             replace(speed, mount=cleaner.mounts.get(speed.mount or "")) for speed in facts.storage_speeds
+        ),
+    )
+
+
+def engine_without_personal_names(
+    engine: EngineBuildFacts | None, facts: HardwareFacts, names: PersonalNames | None = None
+) -> EngineBuildFacts | None:
+    """Return the build with names replaced; what it calls the cards stays, as what the system calls them."""
+    if engine is None:
+        return None
+    clean = _cleaner(facts, names).clean
+    return replace(
+        engine,
+        engine=clean(engine.engine),
+        imports=tuple(map(clean, engine.imports)),
+        missing_files=tuple(map(clean, engine.missing_files)),
+        missing_libraries=(
+            None if engine.missing_libraries is None else tuple(map(clean, engine.missing_libraries))
         ),
     )
 

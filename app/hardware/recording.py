@@ -1,51 +1,75 @@
-"""HardwareFacts, samples, raw answers <-> JSON: bug reports, replays, tests. Personal names stay out."""
+"""Facts, samples, raw answers, the engine <-> JSON: bug reports, replays, tests. Personal names stay out."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from app.files import read_regular, write_atomically
 from app.findings import FindingCode, FindingError, error
+from app.hardware.engine_facts import EngineBuildFacts
 from app.hardware.fact_json import UnfitError, parse_json, read_fact, to_plain
 from app.hardware.facts import HardwareFacts, Sample
-from app.hardware.pseudonyms import PersonalNames, cleaner_for, without_personal_names
+from app.hardware.pseudonyms import (
+    PersonalNames,
+    cleaner_for,
+    engine_without_personal_names,
+    without_personal_names,
+)
 from app.hardware.raw_answers import RawAnswer, RawAnswers
 
 FORMAT_NAME: Final = "moxie-machine"
-FORMAT_VERSION: Final = 2
-KNOWN_VERSIONS: Final = (1, 2)
-"""The first has no raw answers, and is what a recording without any is written in."""
+FORMAT_VERSION: Final = 3
+KNOWN_VERSIONS: Final = (1, 2, 3)
+"""The first has facts and samples only, the second raw answers, the third an engine; the oldest that holds
+everything is written.
+"""
 
 LARGEST_FILE_BYTES: Final = 64 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All a recording holds: one look at a machine, what it did afterwards, and what its sources said."""
+    """All a recording holds.
+
+    Attributes:
+        samples: What the machine did afterwards.
+        raw: What its sources said.
+        engine: The build that was in use.
+        excluded_gpus: Indices of the GPUs it was kept from.
+    """
 
     facts: HardwareFacts
     samples: tuple[Sample, ...] = ()
     raw: tuple[RawAnswer, ...] = ()
+    engine: EngineBuildFacts | None = None
+    excluded_gpus: tuple[int, ...] = ()
 
 
 def save_recording(
-    facts: HardwareFacts,
+    recording: Recording | HardwareFacts,
     file: Path,
     *,
-    samples: Sequence[Sample] = (),
     raw: RawAnswers | None = None,
     names: PersonalNames | None = None,
 ) -> None:
     """Write a recording; names default to those of this user and machine.
 
+    Args:
+        raw: Replaces what the recording has as raw answers.
+
     Raises:
         FindingError: `DISK_FULL` or `STORE_READ_ONLY`.
     """
-    said = () if raw is None else raw.told(cleaner_for(facts, names))
-    recording = Recording(without_personal_names(facts, names), tuple(samples), said)
-    write_atomically(file, to_text(recording).encode("utf-8"))
+    whole = recording if isinstance(recording, Recording) else Recording(recording)
+    said = whole.raw if raw is None else raw.told(cleaner_for(whole.facts, names))
+    clean = replace(
+        whole,
+        facts=without_personal_names(whole.facts, names),
+        raw=said,
+        engine=engine_without_personal_names(whole.engine, whole.facts, names),
+    )
+    write_atomically(file, to_text(clean).encode("utf-8"))
 
 
 def load_recording(file: Path) -> HardwareFacts:
@@ -83,9 +107,15 @@ def parse_recording(content: bytes, path: str) -> Recording:
 
 def to_text(recording: Recording) -> str:
     """Return a recording as JSON; fields without a value are left out."""
-    document: dict[str, Any] = {"format": FORMAT_NAME, "version": FORMAT_VERSION if recording.raw else 1}
+    document: dict[str, Any] = {"format": FORMAT_NAME, "version": _version(recording)}
     document |= to_plain(recording)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _version(recording: Recording) -> int:
+    if recording.engine is not None or recording.excluded_gpus:
+        return FORMAT_VERSION
+    return 2 if recording.raw else 1
 
 
 def _read_document(document: object) -> Recording:

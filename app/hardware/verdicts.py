@@ -1,6 +1,7 @@
 """A machine alone -> what a person should know about it. Pure."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from app.findings import Finding, FindingCode, note, warning
@@ -49,6 +50,16 @@ def visible_gpus(facts: HardwareFacts) -> tuple[GpuInfo, ...]:
             others = tuple(gpu for gpu in gpus if gpu not in _cards_of(variable, gpus))
             gpus = (*shown, *others)
     return gpus
+
+
+def only_visible(facts: HardwareFacts) -> HardwareFacts:
+    """Return the machine as engines see it, with nothing left to hide: cards may be taken out of it then.
+
+    A list that counts cards means others as soon as one is left out.
+    """
+    if facts.runtime is None or not facts.runtime.gpu_variables:
+        return facts
+    return replace(facts, gpus=visible_gpus(facts), runtime=replace(facts.runtime, gpu_variables=()))
 
 
 def _cards_of(variable: str, gpus: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:

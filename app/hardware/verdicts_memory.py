@@ -1,11 +1,11 @@
 """A plan, the drive of its model and the use of its cards -> what will be slow or fail. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from app.findings import Finding, FindingCode, note, warning
-from app.hardware.facts import DiskInfo, GpuInfo, GpuSample, HostInfo
+from app.hardware.facts import DiskInfo, GpuInfo, GpuSample, HardwareFacts, HostInfo, Sample
 
 SPILL_BYTES: Final = 256 * 1024**2
 """Programs keep small buffers in RAM on purpose; a model's weights are more."""
@@ -86,6 +86,16 @@ def judge_use(
         at_load: Read when the model had just been loaded.
     """
     return tuple(_spill(gpu, at_load, now, speeds))
+
+
+def judge_samples(facts: HardwareFacts, samples: Sequence[Sample]) -> tuple[Finding, ...]:
+    """Return what the samples of a recording tell of its cards: from the first to the last."""
+    found: list[Finding] = []
+    for gpu in facts.gpus:
+        readings = [reading for sample in samples for reading in sample.gpus if reading.index == gpu.index]
+        if len(readings) > 1:
+            found += judge_use(gpu, readings[0], readings[-1])
+    return tuple(found)
 
 
 def _spill(gpu: GpuInfo, at_load: GpuSample, now: GpuSample, speeds: Speeds | None) -> Iterator[Finding]:

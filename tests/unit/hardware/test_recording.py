@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.findings import FindingCode, FindingError, note, warning
+from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
 from app.hardware.facts import (
     DriverInfo,
     GpuInfo,
@@ -45,8 +46,20 @@ SAMPLES = (
 )
 
 
+ENGINE = EngineBuildFacts(
+    "一 engine",
+    "cuda",
+    (12, 4),
+    compute_capabilities=((8, 6), (8, 9)),
+    imports=("cudart64_12.dll",),
+    missing_libraries=(),
+    devices=(EngineDevice("CUDA0", "显卡 α", 8 * GIB),),
+    takes_devices=False,
+)
+
+
 def document() -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(to_text(Recording(FACTS, SAMPLES)))
+    parsed: dict[str, Any] = json.loads(to_text(Recording(FACTS, SAMPLES, (), ENGINE, (0,))))
     return parsed
 
 
@@ -62,9 +75,28 @@ def refusal(changed: object) -> tuple[object, object]:
 
 def test_facts_and_samples_come_back_as_they_were(tmp_path: Path) -> None:
     file = tmp_path / "机器 1.json"
-    save_recording(FACTS, file, samples=SAMPLES, names=NOBODY)
+    save_recording(Recording(FACTS, SAMPLES), file, names=NOBODY)
     assert read_recording(file) == Recording(FACTS, SAMPLES)
     assert load_recording(file) == FACTS
+
+
+def test_the_engine_in_use_comes_back_as_it_was_and_what_it_does_not_lack_is_a_statement(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "m.json"
+    for devices in (ENGINE.devices, (), None):
+        recording = Recording(FACTS, engine=replace(ENGINE, devices=devices), excluded_gpus=(0, 2))
+        save_recording(recording, file, names=NOBODY)
+        assert read_recording(file) == recording
+    assert json.loads(file.read_text(encoding="utf-8"))["version"] == 3
+
+
+def test_an_engine_named_after_a_person_is_recorded_without_the_name(tmp_path: Path) -> None:
+    named = replace(
+        ENGINE, engine="alice-build", missing_files=("/home/alice/e.dll",), missing_libraries=("alice.so",)
+    )
+    save_recording(Recording(FACTS, engine=named), tmp_path / "m.json", names=PersonalNames(user=("alice",)))
+    assert "alice" not in (tmp_path / "m.json").read_text(encoding="utf-8")
 
 
 def test_a_machine_whose_host_probe_hung_comes_back_without_a_host(tmp_path: Path) -> None:
@@ -123,7 +155,7 @@ def set_at(*path: str | int) -> Callable[[dict[str, Any], object], None]:
     ("path", "value", "field"),
     [
         (("format",), "other", "format"),
-        (("version",), 3, "version"),
+        (("version",), 4, "version"),
         (("version",), True, "version"),
         (("version",), "1", "version"),
         (("facts",), [], "facts"),
