@@ -76,12 +76,14 @@ def budget_from(hardware: HardwareFacts) -> MemoryBudget:
 
 
 def memory_needs(plan: OffloadPlan) -> MemoryNeeds:
-    """Return what a plan allocates in RAM, and what it only maps from the model's file."""
+    """Return what a plan allocates in RAM, and what it only maps from the model's file, fitting or not."""
     parts = plan.devices[-1].parts
     weights = sum(size for part, size in parts.items() if part not in ALLOCATED_PARTS)
     allocated = sum(parts.values()) - weights
     is_mapped = plan.options.load_mode in ("auto", "mmap", "mlock") and not plan.options.repack
-    return MemoryNeeds(allocated, weights) if is_mapped else MemoryNeeds(allocated + weights, 0)
+    if is_mapped:
+        return MemoryNeeds(allocated, weights + plan.disk_bytes)
+    return MemoryNeeds(allocated + weights, 0)
 
 
 def judge_place(hardware: HardwareFacts, plan: OffloadPlan | None, path: Path) -> tuple[Finding, ...]:

@@ -54,9 +54,12 @@ EXPECTED = {
     "h200-mig": Expected(FOR_12, (16324,), {Code.GPU_INSTANCES, Code.IN_VIRTUAL_MACHINE}, cuda_13=OLD),
     "intel-iris-xe-16gb": Expected(VULKAN, (7548,), {Code.ON_BATTERY}, shared_mib=(7420,)),
     "no-gpu-16gb": Expected(CPU, codes=NO_GPU | {Code.DISK_ALMOST_FULL}),
+    "no-gpu-five-drives-64gb": Expected(CPU, codes=NO_GPU),
     "no-gpu-linux-32gb": Expected(CPU, codes=NO_GPU),
     "optimus-asleep-16gb": Expected(VULKAN, codes={Code.GPU_ASLEEP, Code.ON_BATTERY, Code.PROBE_TIMED_OUT}),
     "rtx-2060-driver-522-16gb": Expected(VULKAN, (5466,), cuda_12=OLD, cuda_13=OLD),
+    "radeon-780m-hip-32gb": Expected(VULKAN, (18688,), shared_mib=(15360,)),
+    "rtx-3050-without-cudart-16gb": Expected(FOR_13, (7378,)),
     "rtx-3060-32gb": Expected(FOR_12, (11480,), cuda_13=OLD),
     "rtx-3060-desktop-full-32gb": Expected(FOR_12, (1310,), {Code.DISPLAY_GPU_FULL}, cuda_13=OLD),
     "rtx-3060-lost-and-3090-64gb": Expected(FOR_12, (24230,), {Code.GPU_LOST}, cuda_13=OLD),
@@ -66,6 +69,7 @@ EXPECTED = {
     "rtx-4060-driver-not-loaded-32gb": Expected(VULKAN, codes={Code.NVIDIA_DRIVER_FAILED}),
     "rtx-4060-laptop-32gb": Expected(FOR_12, (7957,), cuda_13=OLD),
     "rtx-4060-small-page-file-16gb": Expected(FOR_12, (7045,), cuda_13=OLD),
+    "rtx-4060-ti-spilled-32gb": Expected(FOR_12, (7412,), cuda_13=OLD),
     "rtx-4070-driver-536-32gb": Expected(FOR_12, (11263,), cuda_13=OLD),
     "rtx-4070-laptop-battery-16gb": Expected(FOR_12, (7957,), {Code.ON_BATTERY}, cuda_13=OLD),
     "rtx-4070-without-driver-32gb": Expected(VULKAN, codes={Code.NVIDIA_CARD_WITHOUT_DRIVER}),
@@ -79,6 +83,7 @@ EXPECTED = {
     "two-gpus-one-hidden-64gb": Expected(
         FOR_13, (23892,), {Code.GPU_HIDDEN}, cuda_12=(Code.GPU_TOO_NEW_FOR_ENGINE,)
     ),
+    "vm-false-avx512-8gb": Expected(CPU, codes=NO_GPU | {Code.IN_VIRTUAL_MACHINE, Code.PROBE_FAILED}),
     "vm-without-gpu-16gb": Expected(CPU, codes=NO_GPU | {Code.IN_VIRTUAL_MACHINE}),
 }
 

@@ -136,9 +136,9 @@ def test_a_machine_kept_for_tests_has_its_cards(name: str, gpus: int, vram_gib: 
 
 @pytest.mark.parametrize("file", sorted(MACHINES.glob("*.json")), ids=lambda file: file.stem)
 def test_the_machines_kept_for_tests_load_and_are_in_the_current_format(file: Path) -> None:
-    facts = load_recording(file)
-    assert facts.host is not None
-    assert to_text(Recording(facts)) == file.read_text(encoding="utf-8")
+    recording = read_recording(file)
+    assert recording.facts.host is not None
+    assert to_text(recording) == file.read_text(encoding="utf-8")
 
 
 def set_at(*path: str | int) -> Callable[[dict[str, Any], object], None]:
