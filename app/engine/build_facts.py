@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from app.engine.binary_imports import Imports, ImportsError, imports_of
+from app.engine.hip_targets import hip_targets
 from app.engine.packs import WORKER, EngineEntry
 from app.engine.spec import BackendKind
 from app.files import read_regular
@@ -31,6 +32,7 @@ _FLAVOURS: Final = (
 )
 """Beginning of a file's or an import's name -> what the build computes with; the first that fits."""
 
+_HIP_CODE: Final = re.compile(r"(lib)?ggml-hip", re.IGNORECASE)
 _PROGRAM: Final = re.compile(r".*(\.dll|\.exe|\.so(\.\d+)*)|llama-server|rpc-server", re.IGNORECASE)
 _CUDA_IN_NAME: Final = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(\d{2})[._]?(\d)(?!\d)", re.IGNORECASE)
 _RUNTIME: Final = re.compile(r"cudart64_(?:\d+)\.dll|libcudart\.so\.(\d+)\.(\d+)[.\d]*", re.IGNORECASE)
@@ -90,6 +92,7 @@ def build_facts(files: EngineFiles, find_in_system: Callable[[str], bool] | None
         engine=files.name,
         flavour=flavour,
         cuda_version=_cuda_version(files, programs) if flavour == "cuda" else None,
+        gfx_targets=_gfx_targets(programs) if flavour == "hip" else (),
         imports=outside,
         missing_libraries=_missing(found, outside, find_in_system),
         missing_files=tuple(path for path in files.expected if not (files.folder / path).is_file()),
@@ -154,6 +157,12 @@ def _flavour(names: Iterable[str]) -> str:
     names = tuple(names)
     fitting = (flavour for flavour, begins in _FLAVOURS if any(begins.match(name) for name in names))
     return next(fitting, "cpu")
+
+
+def _gfx_targets(programs: Iterable[Path]) -> tuple[str, ...]:
+    named = (program for program in programs if _HIP_CODE.match(program.name))
+    found = (hip_targets(program) for program in named)
+    return next((targets for targets in found if targets), ())
 
 
 def _cuda_version(files: EngineFiles, programs: Iterable[Path]) -> tuple[int, int] | None:

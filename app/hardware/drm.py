@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from app.hardware.amd_targets import gfx_target_of
 from app.hardware.drm_sensors import (
     find_hwmon,
     read_core_clock,
@@ -186,7 +187,7 @@ class DrmSource:
                 return gfx_name(values["gfx_target_version"])
         block = card.folder / "device" / "ip_discovery" / "die" / "0" / "GC" / "0"
         version = tuple(read_number(block / part) for part in ("major", "minor", "revision"))
-        return _LIKELIEST_TARGETS.get(version)
+        return _LIKELIEST_TARGETS.get(version) or gfx_target_of(card.vendor_id, card.device_id)
 
     def _drawn_since(self, pci: str, energy_microjoules: int) -> int | None:
         """Return the mean power since the last reading in milliwatts; None for the first."""

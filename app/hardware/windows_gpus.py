@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from app.hardware.amd_targets import gfx_target_of
 from app.hardware.d3dkmt import D3dkmt, KmtAdapter, KmtReading
 from app.hardware.dxcore import Dxcore
 from app.hardware.dxgi import DxgiAdapter, DxgiSource, nvidia_version
@@ -173,6 +174,7 @@ class WindowsGpuSource:
             luid=adapter.luid,
             vendor_id=adapter.vendor_id,
             device_id=adapter.device_id,
+            gfx_target=gfx_target_of(adapter.vendor_id, adapter.device_id),
             driver_version=driver_version(adapter.vendor_id, adapter.driver_version),
             is_asleep=None if place is None else self._parts.power.is_asleep(place),
         )
@@ -229,6 +231,7 @@ def _from_registry(index: int, entry: RegistryAdapter) -> GpuInfo:
         source="registry",
         vendor_id=entry.vendor_id,
         device_id=entry.device_id,
+        gfx_target=gfx_target_of(entry.vendor_id, entry.device_id),
         driver_version=driver_version(entry.vendor_id, entry.driver_version),
     )
 
