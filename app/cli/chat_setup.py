@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.chat_report import ChatReport
+from app.cli.drive_speed import judge_first_use
 from app.cli.gpu_option import excluded_gpus, look_at_engine
 from app.cli.inspected import inspect_argument
 from app.engine.engine_on_machine import EngineOnMachine
@@ -91,6 +92,7 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     options = plan.options
     of_engine = (finding for finding in seen.findings if finding.severity is not Severity.NOTE)
     found: Iterable[Finding] = (*of_engine, *judge_place(hardware, plan, path), *plan.findings)
+    report.add(judge_first_use(inspected.facts, plan, hardware))
     if request.rpc_servers:
         options = options_with_rpc(options, request.wishes, request.rpc_servers)
         found = [finding for finding in found if finding.code not in _LOCAL_GPU_CODES]

@@ -5,21 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cli.context import CliContext
+from app.cli.drive_speed import storage_test
 from app.cli.inspected import inspect_argument
 from app.files import PathKind, path_kind
 from app.findings import Finding, FindingError
 from app.hardware.cpu_check import judge_cpu
-from app.hardware.drives import drive_of
 from app.hardware.facts import CpuInfo, HardwareFacts
 from app.hardware.memory_speed import last_cache_bytes, measure_memory
 from app.hardware.speeds import MemorySpeed, StorageSpeed
-from app.hardware.storage import USUAL_PIECE_BYTES, StorageTest, judge_storage, measure_storage
+from app.hardware.storage import judge_storage, measure_storage
 from app.hardware.storage_cache import StorageCache
 from app.hardware.verdicts import judge_machine
 from app.hardware.verdicts_memory import judge_drive
 from app.parsing.cpu_jobs import checked_cpu
 from app.paths import storage_speeds_file
-from app.planner.expert_pieces import expert_piece_bytes
 from app.texts import Texts
 
 
@@ -45,9 +44,7 @@ def with_measured_disk(facts: HardwareFacts, path: str, texts: Texts) -> Hardwar
     file = Path(path)
     if path_kind(file) is not PathKind.FILE:
         file = inspected.facts.path
-    disk = drive_of(file.resolve(), facts.host.disks if facts.host else ())
-    piece_bytes = expert_piece_bytes(inspected.facts) or USUAL_PIECE_BYTES
-    test = StorageTest(file, piece_bytes, None if disk is None else disk.mount)
+    disk, test = storage_test(file, inspected.facts, facts)
     speed = measure_storage(test)
     findings = facts.findings
     if disk is not None:
