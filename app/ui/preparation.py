@@ -7,8 +7,9 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.ui.charts import late
 from app.ui.main_window import MainWindow
-from app.ui.markdown.highlight import warm_up
+from app.ui.markdown import highlight
 from app.ui.theme.style_sheet import polish
 
 _EVERY_MS: Final = 20
@@ -17,7 +18,7 @@ _STEP_SECONDS: Final = 0.002
 
 
 class Preparation(QObject):
-    """Styles what is hidden still, makes the parts of a plan, and reads the rules for colouring code."""
+    """Styles what is hidden still, makes the parts of a plan, imports what charts and code need."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -32,7 +33,7 @@ class Preparation(QObject):
 
     def start(self) -> None:
         """Begin; it takes a second or two, in which the window hardly notices."""
-        threading.Thread(target=warm_up, name="tasks", daemon=True).start()
+        threading.Thread(target=_warm_up, name="tasks", daemon=True).start()
         self._timer.start()
 
     def stop(self) -> None:
@@ -47,6 +48,11 @@ class Preparation(QObject):
             except StopIteration:
                 self._timer.stop()
                 return
+
+
+def _warm_up() -> None:
+    late.warm_up()
+    highlight.warm_up()
 
 
 def _steps(window: MainWindow) -> Iterator[None]:

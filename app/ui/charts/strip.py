@@ -1,17 +1,20 @@
 """One strip of the monitor: up to two curves over the common time axis, each with a scale of its own."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui.charts.frame import CurveStyle, StripFrame, lone_points
-from app.ui.charts.pens import AREA_ALPHA, BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
+from app.ui.charts.late import plotted_curves
+from app.ui.charts.pens import BUDGET_SERIES, SHADE_ALPHA, series_color, series_pen
 from app.ui.charts.scale import tick_text
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import TYPE
+
+if TYPE_CHECKING:
+    from app.ui.charts.plotted import PlottedCurves
 
 LEFT_AXIS: Final = 32
 RIGHT_AXIS: Final = 30
@@ -31,7 +34,7 @@ _KEY_STEPS: Final = {
 
 
 class StripChart(QWidget):
-    """Curves by pyqtgraph on a ground painted here; its view gets no layout, so its size hint does no harm.
+    """Curves by pyqtgraph on a ground painted here; they come with the first frame.
 
     Signals:
         pointed: seconds before now under the mouse or the keys, None when they leave.
@@ -46,10 +49,7 @@ class StripChart(QWidget):
         self._span_seconds = span_seconds
         self._frame: StripFrame | None = None
         self._cursor: float | None = None
-        self._view = pg.GraphicsView(self, background=None)
-        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0)
-        self._curves = [_curve(style) for style in curves]
-        self._build_view()
+        self._curves: PlottedCurves | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -69,8 +69,10 @@ class StripChart(QWidget):
     def show_frame(self, frame: StripFrame, *, paint_after_ms: int = 0) -> None:
         """Draw a moment; painting may wait, so that strips are not all painted in one go."""
         self._frame = frame
-        for curve, line, scale in zip(self._curves, frame.lines, frame.scales, strict=True):
-            curve.setData(frame.times, line / scale.top)
+        if self._curves is None:
+            self._make_curves()
+        if self._curves is not None:
+            self._curves.show_frame(frame)
         QTimer.singleShot(paint_after_ms, self, self.update)
 
     def set_cursor(self, seconds: float | None) -> None:
@@ -88,7 +90,8 @@ class StripChart(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._view.setGeometry(self._plot().toRect())
+        if self._curves is not None:
+            self._curves.set_place(self._plot().toRect())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 Qt's signature
         painter = QPainter(self)
@@ -146,28 +149,16 @@ class StripChart(QWidget):
         self.pointed.emit(None)
         self.update()
 
-    def _build_view(self) -> None:
-        self._view.setCentralItem(self._box)
-        self._view.setAntialiasing(True)
-        self._view.setProperty("surface", "plain")  # transparent: the ground is painted here, below it
-        self._view.setCacheMode(pg.GraphicsView.CacheModeFlag.CacheNone)
-        # painted whenever this widget is; left to itself the scene would paint most of it a second time
-        self._view.setViewportUpdateMode(pg.GraphicsView.ViewportUpdateMode.NoViewportUpdate)
-        self._view.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        for curve in self._curves:
-            self._box.addItem(curve)
-        self._box.setRange(
-            xRange=(-self._span_seconds, 0.0), yRange=(0.0, 1.0), padding=0, disableAutoRange=True
-        )
+    def _make_curves(self) -> None:
+        kind = plotted_curves()
+        if kind is not None:
+            self._curves = kind(self, self._styles, self._span_seconds)
+            self._curves.apply_look(self._looks.look)
+            self._curves.set_place(self._plot().toRect())
 
     def _on_look_changed(self) -> None:
-        look = self._looks.look
-        for curve, style in zip(self._curves, self._styles, strict=True):
-            curve.setPen(series_pen(look, style.series, is_dashed=style.is_dashed))
-            if style.is_filled:
-                curve.setFillLevel(0.0)
-                curve.setBrush(series_color(look, style.series, AREA_ALPHA))
+        if self._curves is not None:
+            self._curves.apply_look(self._looks.look)
         self.updateGeometry()
         self.update()
 
@@ -236,11 +227,3 @@ class StripChart(QWidget):
                 top = self._level(tick / scale.top) - height / 2
                 box.moveTop(max(0.0, min(self.height() - height, top)))
                 painter.drawText(box, side | Qt.AlignmentFlag.AlignVCenter, tick_text(tick))
-
-
-def _curve(style: CurveStyle) -> pg.PlotCurveItem:
-    """Return a curve drawn piece by piece: the outline of a wide line of many points takes ten times as long.
-
-    A dash would begin anew with each piece, so dashed curves are drawn in one.
-    """
-    return pg.PlotCurveItem(connect="finite", segmentedLineMode="off" if style.is_dashed else "on")
