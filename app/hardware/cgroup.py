@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from app.hardware.sysfs import parse_count
+
 _NO_LIMIT_BYTES: Final = 2**60
 """Version 1 writes "no limit" as the largest page-aligned number."""
 
@@ -114,8 +116,7 @@ def _ratio(quota: str | None, period: str | None) -> float | None:
 
 
 def _number(text: str | None) -> int | None:
-    stripped = (text or "").strip()  # "max" and "-1" mean no limit
-    return int(stripped) if stripped.isdecimal() else None
+    return parse_count((text or "").strip())  # "max" and "-1" mean no limit
 
 
 def _read(file: Path) -> str | None:

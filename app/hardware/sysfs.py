@@ -25,12 +25,18 @@ def read_text(file: Path) -> str | None:
 def read_number(file: Path) -> int | None:
     """Return a count, decimal or `0x...`; None for anything else, negative ones included."""
     text = read_text(file) or ""
-    if text.isascii() and text.isdecimal() and len(text) < 20:
-        return int(text)
+    count = parse_count(text)
+    if count is not None:
+        return count
     digits = text.removeprefix("0x")
     if digits != text and 0 < len(digits) <= 16 and all(d in "0123456789abcdefABCDEF" for d in digits):
         return int(digits, 16)
     return None
+
+
+def parse_count(text: str) -> int | None:
+    """Return a decimal count below 10 to the 20; None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None
 
 
 def entries(folder: Path, pattern: str) -> Iterator[Path]:

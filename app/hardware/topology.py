@@ -5,8 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from app.hardware.sysfs import parse_count
+
 SLOW_KIND_SHARE: Final = 0.8
 """Cores below this share of the highest clock are another kind; favoured cores differ by less."""
+
+
+MOST_CPUS: Final = 2**16
+"""More than Linux can count; a longer list is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ def _performance_cpus(devices: Path, system: Path, online: frozenset[int]) -> fr
 
 def _numbers(system: Path, cpus: Iterable[int], name: str) -> dict[int, int]:
     texts = {cpu: (_read(system / f"cpu{cpu}" / name) or "").strip() for cpu in cpus}
-    return {cpu: int(text) for cpu, text in texts.items() if text.isdecimal()}
+    numbers = {cpu: parse_count(text) for cpu, text in texts.items()}
+    return {cpu: number for cpu, number in numbers.items() if number is not None}
 
 
 def _cpu_list(text: str | None) -> frozenset[int]:
@@ -102,8 +109,9 @@ def _cpu_list(text: str | None) -> frozenset[int]:
     cpus: set[int] = set()
     for part in (text or "").strip().split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            cpus.update(range(int(first), int(last or first) + 1))
+        begin, end = (parse_count(word) for word in (first, last or first))
+        if begin is not None and end is not None and end < MOST_CPUS:
+            cpus.update(range(begin, end + 1))
     return frozenset(cpus)
 
 
