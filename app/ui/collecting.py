@@ -41,7 +41,8 @@ class Collecting(QObject):
         self._idle.timeout.connect(self._on_idle)
 
     def start(self) -> None:
-        """Collect from now on, and settle once the window stands."""
+        """Collect what is made from now on, and settle once the window stands."""
+        gc.freeze()
         self._stands.start()
         self._young.start()
 
@@ -64,9 +65,8 @@ class Collecting(QObject):
         """Leave all to Python again. Twice is harmless."""
         for timer in (self._stands, self._young, self._idle):
             timer.stop()
-        if self._has_settled:
-            gc.unfreeze()
-            self._has_settled = False
+        gc.unfreeze()
+        self._has_settled = False
         if self.was_enabled:
             gc.enable()
 
