@@ -96,8 +96,9 @@ def _drag(program: Program, tab: str) -> Costs:
             continue  # it stands there already
         wishes = Wishes(moe=step)
         costs.planning.append(_milliseconds(partial(planned_again, program.model.view, wishes)))
+        before = program.model.view.wishes
         slider.setValue(step)
-        turns = _turns(program)
+        turns = _turns(program, before)
         costs.turns.append(max(turns))
         costs.steps.append(sum(turns))
     slider.setSliderDown(False)
@@ -105,12 +106,13 @@ def _drag(program: Program, tab: str) -> Costs:
     return costs
 
 
-def _turns(program: Program) -> list[float]:
+def _turns(program: Program, before: Wishes) -> list[float]:
     """Let all happen that follows from a step, paint included; return what each turn of the loop took."""
     turns, quiet = [], 0
     while quiet < QUIET_TURNS:
         turns.append(_milliseconds(QApplication.processEvents))
-        quiet = quiet + 1 if program.window.is_settled and turns[-1] < QUIET_MS else 0
+        is_over = program.model.view.wishes != before and program.window.is_settled
+        quiet = quiet + 1 if is_over and turns[-1] < QUIET_MS else 0
     return turns
 
 
