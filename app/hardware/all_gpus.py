@@ -14,6 +14,7 @@ from app.hardware.probe import Outcome, Probe
 from app.hardware.reading import Reading
 
 LIST_TIMEOUT_SECONDS: Final = 5.0
+CLOSE_TIMEOUT_SECONDS: Final = 1.0
 READ_TIMEOUT_SECONDS: Final = 0.4
 """Below the sampler's own limit, so that it gets what the others answered."""
 
@@ -116,9 +117,11 @@ class AllGpus:
         return sample
 
     def close(self) -> None:
-        """Let go of all drivers."""
-        for source in self.members.values():
-            source.close()
+        """Let go of all drivers; one that fails or hangs is left alone."""
+        closing = [Probe(f"close {name}", source.close) for name, source in self.members.items()]
+        deadline = time.monotonic() + CLOSE_TIMEOUT_SECONDS
+        for probe in closing:
+            probe.outcome(deadline - time.monotonic())
 
     def _index(self, keys: Sequence[Key]) -> int:
         known = next((self._indices[key] for key in keys if key in self._indices), None)

@@ -161,7 +161,7 @@ class D3dkmt:
                 return library.query(adapter, kind, question)
             finally:
                 library.close(adapter)
-        except (KmtError, ValueError) as reason:
+        except (KmtError, ValueError, OSError) as reason:
             self._log_once(f"question {kind} about {luid}: {reason}")
             return None
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +28,9 @@ CLOUD_FILE_SYSTEMS: Final = frozenset(
 REMOTE_SECONDS: Final = 0.5
 """A server that does not answer within this is left out: asking it for long would hide all other drives."""
 
+LOCAL_SECONDS: Final = 3.0
+"""Spinning up takes longer, failing takes minutes: neither may hide memory and processor."""
+
 _MOST_LAYERS: Final = 8
 """Encrypted volumes on volume groups on arrays; deeper is a loop."""
 
@@ -49,10 +53,11 @@ class Mount:
 def disk_infos(mounts: Iterable[Mount]) -> tuple[DiskInfo, ...]:
     """Return the drives that answer: no empty card readers, no locked ones, no lost servers."""
     asked = [(mount, Probe("drive", partial(_usage, mount))) for mount in mounts]
+    began = time.monotonic()
     found = []
     for mount, probe in asked:
-        # a local drive may have to spin up first
-        usage = probe.outcome(REMOTE_SECONDS if is_remote(mount.file_system) else 30.0).value
+        patience = REMOTE_SECONDS if is_remote(mount.file_system) else LOCAL_SECONDS
+        usage = probe.outcome(began + patience - time.monotonic()).value
         if usage is not None:
             found.append(_with_kind(DiskInfo(mount.path, *usage, mount.file_system), mount))
     return tuple(found)

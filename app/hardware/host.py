@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 import psutil
 
 from app.hardware.cgroup import ControlGroups, MemoryLimit
-from app.hardware.drives import Mount, disk_infos, is_remote
+from app.hardware.drives import LOCAL_SECONDS, Mount, disk_infos, is_remote
 from app.hardware.facts import CpuInfo, DiskInfo, HostInfo, HostSample
+from app.hardware.probe import Probe
 from app.hardware.topology import (
     Core,
     efficiency_core_count,
@@ -28,6 +29,7 @@ if sys.platform == "win32":
     from app.hardware import windows
 
 OWN_PROCESSES_SECONDS: Final = 2.0
+DRIVES_SECONDS: Final = LOCAL_SECONDS + 0.5
 
 _IMAGES: Final = frozenset(("squashfs", "iso9660", "udf", "cdfs", "erofs", "cramfs"))
 """File systems that are always full, since nothing can be written: snaps, discs."""
@@ -73,7 +75,8 @@ class PsutilHostSource:
             ram_available_bytes=memory.available_bytes,
             commit_limit_bytes=commit_limit,
             commit_used_bytes=commit_used,
-            disks=_disks(),
+            # listing alone waits for lost servers on Windows
+            disks=Probe("drives", _disks).outcome(DRIVES_SECONDS).value or (),
         )
 
     def read(self) -> HostSample:

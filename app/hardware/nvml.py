@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample
-from app.hardware.nvml_answers import Answers, calls_named, field_of, number, text
+from app.hardware.nvml_answers import Answers, calls_named, field_of, number, pair, text
 from app.hardware.nvml_cards import Cards, Device, Handles, is_cut_up
 from app.hardware.ports import SourceError
 
@@ -21,6 +21,7 @@ RESTART_SECONDS: Final = 10.0
 
 _VENDOR_ID: Final = 0x10DE
 _MEGAHERTZ: Final = 1_000_000
+_MOST_CUDA: Final = 99_990
 _PLAUSIBLE_CELSIUS: Final = range(1, 150)
 """Cards without a sensor answer 0 or 255."""
 
@@ -71,7 +72,7 @@ class NvmlSource:
         nvml = self._started()
         version = self._answers.value(nvml, None, "driver version", nvml.nvmlSystemGetDriverVersion)
         calls = calls_named(nvml, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")
-        cuda = number(self._answers.value(nvml, None, "cuda version", *calls))
+        cuda = number(self._answers.value(nvml, None, "cuda version", *calls), _MOST_CUDA)
         return DriverInfo(text(version), (cuda // 1000, cuda % 1000 // 10) if cuda else None)
 
     def gpus(self) -> tuple[GpuInfo, ...]:
@@ -146,8 +147,7 @@ class NvmlSource:
 
         memory = self._memory(nvml, index, handles)
         total = field_of(memory, "total")
-        capability = ask("compute capability", "nvmlDeviceGetCudaComputeCapability")
-        display = ask("display", "nvmlDeviceGetDisplayActive")
+        display = number(ask("display", "nvmlDeviceGetDisplayActive"))
         pci = ask("pci", "nvmlDeviceGetPciInfo")
         device_id = field_of(pci, "pciDeviceId")
         self._seen[index] = GpuInfo(
@@ -157,8 +157,8 @@ class NvmlSource:
             uuid=text(ask("uuid", "nvmlDeviceGetUUID", handles.own)),
             pci_bus_id=text(getattr(pci, "busId", None)),
             vram_total_bytes=total,
-            vram_free_bytes=field_of(memory, "free"),
-            compute_capability=None if capability is None else (int(capability[0]), int(capability[1])),
+            vram_free_bytes=_part(field_of(memory, "free"), total),
+            compute_capability=pair(ask("compute capability", "nvmlDeviceGetCudaComputeCapability")),
             drives_display=None if display is None else bool(display),
             # boards that share the CPU's RAM (GB10, Jetson) have no memory of their own to report
             is_integrated=None if total is None else False,
@@ -196,7 +196,7 @@ class NvmlSource:
             vram_total_bytes=field_of(memory, "total"),
             temperature_celsius=self._temperature(nvml, index, board),
             power_milliwatts=number(ask("power", "nvmlDeviceGetPowerUsage")),
-            utilization_percent=field_of(rates, "gpu"),
+            utilization_percent=number(getattr(rates, "gpu", None), 100),
             power_limit_milliwatts=number(ask("power limit", *limits)),
             fan_percent=None if fan is None else min(100, fan),  # what was asked for: some ask for more
             core_clock_hertz=None if clock is None else clock * _MEGAHERTZ,
@@ -230,14 +230,21 @@ class NvmlSource:
         for function in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"):
             calls = [partial(call, handle) for call in calls_named(nvml, function)]
             listed = self._answers.value(nvml, index, "processes", *calls)
-            if listed is None:
+            if not isinstance(listed, list | tuple):
                 return None
-            for process in (process for process in listed if process.pid in engines):
-                size = field_of(process, "usedGpuMemory")
+            for process in listed:
+                pid, size = field_of(process, "pid"), field_of(process, "usedGpuMemory")
+                if pid is None or pid not in engines:
+                    continue
                 if size is None:
                     return None
-                held[process.pid] = max(size, held.get(process.pid, 0))
+                held[pid] = max(size, held.get(pid, 0))
         return sum(held.values())
+
+
+def _part(value: int | None, total: int | None) -> int | None:
+    """Return a part of a whole; None when it is more than that."""
+    return None if value is None or total is None or value > total else value
 
 
 def _import_library() -> Any:

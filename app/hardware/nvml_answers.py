@@ -10,6 +10,12 @@ _NO_VALUE: Final = frozenset((2**32 - 1, 2**64 - 1))
 """NVML_VALUE_NOT_AVAILABLE as unsigned 32 and 64 bit."""
 
 
+LARGEST_COUNT: Final = 2**48
+"""256 TiB, or a frequency no card will have: more is rubbish."""
+
+LONGEST_NAME: Final = 256
+
+
 class Answers:
     """Asks one library. Any thread.
 
@@ -27,8 +33,7 @@ class Answers:
         for call in calls:
             try:
                 return call()
-            except (nvml.NVMLError, UnicodeDecodeError, AttributeError) as failure:
-                # AttributeError: this nvidia-ml-py has no such function
+            except Exception as failure:  # noqa: BLE001  # a driver's fault in any shape costs this field only
                 reason = failure
                 if index is not None and getattr(failure, "value", None) == nvml.NVML_ERROR_GPU_IS_LOST:
                     self.lost.add(index)
@@ -43,10 +48,12 @@ def calls_named(nvml: Any, *names: str) -> Sequence[Callable[..., Any]]:
     return [getattr(nvml, name) for name in names if hasattr(nvml, name)]
 
 
-def text(value: str | bytes | None) -> str | None:
+def text(value: Any) -> str | None:
     """Return a name; older versions give bytes."""
     words = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
-    return words or None
+    if not isinstance(words, str):
+        return None
+    return words.partition("\0")[0].strip()[:LONGEST_NAME].encode("utf-8", "replace").decode() or None
 
 
 def field_of(record: Any, name: str) -> int | None:
@@ -54,8 +61,16 @@ def field_of(record: Any, name: str) -> int | None:
     return number(getattr(record, name, None))
 
 
-def number(value: Any) -> int | None:
-    """Return a count; None for NVML's ways to say "not available"."""
-    if value is None or value < 0 or value in _NO_VALUE:
+def number(value: Any, most: int = LARGEST_COUNT) -> int | None:
+    """Return a count; None for NVML's ways to say "not available", and for what counts nothing."""
+    if not isinstance(value, int) or value in _NO_VALUE:
         return None
-    return int(value)
+    return int(value) if 0 <= value <= most else None
+
+
+def pair(value: Any) -> tuple[int, int] | None:
+    """Return two counts, as of a compute capability."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return None
+    first, second = number(value[0]), number(value[1])
+    return None if first is None or second is None else (first, second)

@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from app.hardware.nvml_answers import Answers, text
+from app.hardware.nvml_answers import number as number_of
+
+MOST_CARDS: Final = 64
+MOST_INSTANCES: Final = 16
+"""More than any computer and any card has: a broken count must end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,8 @@ class Cards:
         Raises:
             NVMLError: the driver does not even count.
         """
-        found = [device for number in range(nvml.nvmlDeviceGetCount()) for device in self._on(nvml, number)]
+        count = min(number_of(nvml.nvmlDeviceGetCount()) or 0, MOST_CARDS)
+        found = [device for number in range(count) for device in self._on(nvml, number)]
         known = list(self._devices)
         present: set[int] = set()
         for device in found:
@@ -107,10 +113,10 @@ class Cards:
         count = self._answers.value(
             nvml, None, "instances", lambda: nvml.nvmlDeviceGetMaxMigDeviceCount(card)
         )
-        for instance in range(count or 0):
+        for instance in range(min(number_of(count) or 0, MOST_INSTANCES)):
             try:
                 handle = nvml.nvmlDeviceGetMigDeviceHandleByIndex(card, instance)
-            except nvml.NVMLError:  # this place is empty
+            except Exception:  # noqa: BLE001  # this place is empty, however the driver says so
                 continue
             yield Device(number, instance, self._uuid(nvml, handle))
 
@@ -121,8 +127,8 @@ class Cards:
 def is_cut_up(nvml: Any, card: Any) -> bool:
     """Return whether a card is cut into instances; most cannot be, and say so by an error."""
     try:
-        return bool(nvml.nvmlDeviceGetMigMode(card)[0])
-    except (nvml.NVMLError, AttributeError):
+        return bool(nvml.nvmlDeviceGetMigMode(card)[0] == 1)
+    except Exception:  # noqa: BLE001  # of any shape: it says nothing
         return False
 
 

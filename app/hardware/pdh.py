@@ -14,6 +14,7 @@ from typing import Final
 
 from app.hardware.pdh_library import CounterItem, PdhError, PdhLibrary, WindowsPdh
 from app.hardware.ports import SourceError
+from app.hardware.sysfs import parse_count
 from app.hardware.windows_library import luid_text
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ EXPANSION_SECONDS: Final = 30.0
 
 FRESH_SECONDS: Final = 0.4
 """A younger sample is given again: several cards are read in one tick, and rates need time between."""
+
+_LARGEST_COUNT: Final = 2**48
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +118,16 @@ class PdhCounters:
             return reading
 
     def close(self) -> None:
-        """End the query; a later reading opens it again."""
-        with self._lock:
+        """End the query; a later reading opens it again. One that hangs is left alone."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             query, self._query = self._query, None
             self._counters, self._last = {}, None
             if query is not None and self._library is not None:
                 self._try("close", self._library.close, query)
+        finally:
+            self._lock.release()
 
     def _sample(self, now: float) -> dict[str, tuple[CounterItem, ...]]:
         library, query = self._opened(now)
@@ -168,7 +175,7 @@ class PdhCounters:
     def _try(self, what: str, call: Callable[[int], None], handle: int) -> None:
         try:
             call(handle)
-        except PdhError as reason:
+        except (PdhError, OSError) as reason:
             self._log_once(f"{what}: {reason}")
 
     def _log_once(self, what: str) -> None:
@@ -203,8 +210,9 @@ def engine_use(items: Iterable[CounterItem]) -> dict[str, float]:
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for item in items:
         parts = parse_instance(item.instance)
-        if item.value is not None and item.value >= 0 and "luid" in parts:
-            sums[parts["luid"]][parts.get("engtype", "")] += item.value
+        value = _counted(item)
+        if value is not None and "luid" in parts:
+            sums[parts["luid"]][parts.get("engtype", "")] += value
     return {luid: min(100.0, max(kinds.values())) for luid, kinds in sums.items()}
 
 
@@ -245,9 +253,9 @@ def _processes(answers: Mapping[str, tuple[CounterItem, ...]]) -> tuple[ProcessU
 def _by_adapter(items: Iterable[CounterItem]) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     for item in items:
-        luid = parse_instance(item.instance).get("luid")
-        if luid is not None and item.value is not None and item.value >= 0:
-            found[luid] += int(item.value)  # linked cards count as one adapter
+        luid, value = parse_instance(item.instance).get("luid"), _counted(item)
+        if luid is not None and value is not None:
+            found[luid] += int(value)  # linked cards count as one adapter
     return dict(found)
 
 
@@ -255,15 +263,20 @@ def _by_process(items: Iterable[CounterItem]) -> dict[tuple[int, str], int]:
     found: dict[tuple[int, str], int] = defaultdict(int)
     for item in items:
         parts = parse_instance(item.instance)
-        pid = parts.get("pid", "")
-        if pid.isdecimal() and "luid" in parts and item.value is not None and item.value >= 0:
-            found[int(pid), parts["luid"]] += int(item.value)
+        pid, value = parse_count(parts.get("pid", "")), _counted(item)
+        if pid is not None and "luid" in parts and value is not None:
+            found[pid, parts["luid"]] += int(value)
     return dict(found)
 
 
 def _only(items: Iterable[CounterItem]) -> float | None:
-    values = [item.value for item in items if item.value is not None and item.value >= 0]
-    return values[0] if values else None
+    values = (_counted(item) for item in items)
+    return next((value for value in values if value is not None), None)
+
+
+def _counted(item: CounterItem) -> float | None:
+    """Return a value that counts something: bytes, a rate or a share, none of which is above 256 TiB."""
+    return item.value if item.value is not None and 0 <= item.value <= _LARGEST_COUNT else None
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 LONGEST_VALUE_BYTES: Final = 64 * 1024
+LONGEST_COUNT: Final = 20
 
 
 def read_bytes(file: Path) -> bytes | None:
@@ -30,13 +31,16 @@ def read_number(file: Path) -> int | None:
         return count
     digits = text.removeprefix("0x")
     if digits != text and 0 < len(digits) <= 16 and all(d in "0123456789abcdefABCDEF" for d in digits):
-        return int(digits, 16)
+        value = int(digits, 16)
+        return value if value < 2**63 else None
     return None
 
 
 def parse_count(text: str) -> int | None:
-    """Return a decimal count below 10 to the 20; None for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None
+    """Return a decimal count below 2 to the 63; None for anything else, and for -1 written without a sign."""
+    if not text.isascii() or not text.isdecimal() or len(text) > LONGEST_COUNT:
+        return None
+    return int(text) if int(text) < 2**63 else None
 
 
 def entries(folder: Path, pattern: str) -> Iterator[Path]:

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from app.hardware.amd_targets import gfx_target_of
 from app.hardware.d3dkmt import D3dkmt, KmtAdapter, KmtReading
@@ -19,11 +19,13 @@ from app.hardware.windows_registry import (
     RegistryAdapter,
     RegistryReader,
     WindowsRegistry,
+    counted,
     display_adapters,
     trusted_memory,
 )
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 UNNAMED: Final = "GPU"
 NVIDIA: Final = 0x10DE
@@ -111,14 +113,17 @@ class WindowsGpuSource:
         adapter = adapters[index]
         reading = self._counted()
         use = reading.adapters.get(adapter.luid, AdapterUse())
-        sensors = KmtReading() if self.is_asleep(index) else self._parts.kernel.read(adapter.luid)
+        kernel = self._parts.kernel
+        sensors = KmtReading()
+        if not self.is_asleep(index):
+            sensors = self._asked("sensors", lambda: kernel.read(adapter.luid), sensors)
         pids = self._process_ids()
         own, shared = reading.process_memory(adapter.luid, pids) if pids else (None, None)
         load = use.utilization_percent
         return GpuSample(
             index,
             vram_used_bytes=use.dedicated_bytes,
-            vram_total_bytes=adapter.dedicated_bytes,
+            vram_total_bytes=counted(adapter.dedicated_bytes),
             temperature_celsius=sensors.temperature_celsius,
             utilization_percent=None if load is None else round(load),
             shared_used_bytes=use.shared_bytes,
@@ -133,7 +138,7 @@ class WindowsGpuSource:
         with self._lock:
             known = self._adapters or ()
             place = self._places.get(known[index].luid) if 0 <= index < len(known) else None
-        return place is not None and self._parts.power.is_asleep(place) is True
+        return place is not None and self._sleeps(place) is True
 
     def close(self) -> None:
         """End the query of counters; the next reading opens it again."""
@@ -146,14 +151,24 @@ class WindowsGpuSource:
         return adapters
 
     def _counted(self) -> PdhReading:
+        return self._asked("performance counters", self._parts.counters.read, PdhReading())
+
+    def _sleeps(self, place: str) -> bool | None:
+        return self._asked("power state", lambda: self._parts.power.is_asleep(place), None)
+
+    def _asked(self, what: str, ask: Callable[[], T], nothing: T) -> T:
+        """Return an answer; `nothing` where one part fails in any way: the others still tell their fields."""
         try:
-            return self._parts.counters.read()
-        except SourceError as reason:
-            self._log_once(f"no performance counters: {reason}")
-            return PdhReading()
+            return ask()
+        except Exception as reason:  # noqa: BLE001  # a driver's fault comes in any shape
+            self._log_once(f"no {what}: {reason!r}")
+            return nothing
 
     def _info(self, index: int, adapter: DxgiAdapter, reading: PdhReading) -> GpuInfo:
-        kernel = self._parts.kernel.adapter(adapter.luid)
+        parts = self._parts
+        kernel = self._asked("kernel's answer", lambda: parts.kernel.adapter(adapter.luid), KmtAdapter())
+        stated = self._asked("DXCore", lambda: parts.dxcore.is_integrated(adapter.luid), None)
+        total, shared = counted(adapter.dedicated_bytes), counted(adapter.shared_bytes)
         place = kernel.pci_bus_id
         if place is not None:
             with self._lock:
@@ -164,19 +179,19 @@ class WindowsGpuSource:
             name=adapter.name or UNNAMED,
             vendor=VENDORS.get(adapter.vendor_id),
             pci_bus_id=place,
-            vram_total_bytes=adapter.dedicated_bytes,
-            vram_free_bytes=_left(adapter.dedicated_bytes, use.dedicated_bytes),
+            vram_total_bytes=total,
+            vram_free_bytes=_left(total, use.dedicated_bytes),
             drives_display=adapter.drives_display,
-            is_integrated=is_integrated(adapter, kernel, self._parts.dxcore.is_integrated(adapter.luid)),
-            shared_total_bytes=adapter.shared_bytes,
-            shared_free_bytes=_left(adapter.shared_bytes, use.shared_bytes),
+            is_integrated=is_integrated(adapter, kernel, stated),
+            shared_total_bytes=shared,
+            shared_free_bytes=_left(shared, use.shared_bytes),
             source="dxgi",
             luid=adapter.luid,
             vendor_id=adapter.vendor_id,
             device_id=adapter.device_id,
             gfx_target=gfx_target_of(adapter.vendor_id, adapter.device_id),
             driver_version=driver_version(adapter.vendor_id, adapter.driver_version),
-            is_asleep=None if place is None else self._parts.power.is_asleep(place),
+            is_asleep=None if place is None else self._sleeps(place),
         )
 
     def _log_once(self, what: str) -> None:
@@ -236,5 +251,5 @@ def _from_registry(index: int, entry: RegistryAdapter) -> GpuInfo:
     )
 
 
-def _left(total: int, used: int | None) -> int | None:
-    return None if used is None else max(0, total - used)
+def _left(total: int | None, used: int | None) -> int | None:
+    return None if total is None or used is None else max(0, total - used)

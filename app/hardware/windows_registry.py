@@ -83,9 +83,12 @@ def display_adapters(registry: RegistryReader) -> tuple[RegistryAdapter, ...]:
 
 def trusted_memory(value: int | None) -> int | None:
     """Return a size another source stated, or None where it is a sign of "unknown"."""
-    if value is None or value in STUCK_BYTES or not 0 < value < _MOST_BYTES:
-        return None
-    return value
+    return None if not value or value in STUCK_BYTES else counted(value)
+
+
+def counted(value: int | None) -> int | None:
+    """Return a size, or None where no memory has one like it."""
+    return value if value is not None and 0 <= value < _MOST_BYTES else None
 
 
 def _adapters(entries: Iterable[Mapping[str, object]]) -> Iterable[RegistryAdapter]:

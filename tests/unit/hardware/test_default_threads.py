@@ -37,11 +37,10 @@ def planned_threads(
     if cpu_max is not None:
         (group / "cpu.max").write_text(cpu_max + "\n", encoding="ascii")
     (folder / "membership").write_text("0::/moxie\n", encoding="ascii")
-    logical = sum(len(core.cpus) for core in cores)
+    count = sum(len(core.cpus) for core in cores)
     monkeypatch.setattr(host_source, "_cores", lambda: tuple(cores))
     monkeypatch.setattr(host_source, "_affinity", lambda: affinity)
     monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: count if logical else len(cores))
-    count = logical
     groups = ControlGroups(folder / "groups", folder / "membership")
     host = PsutilHostSource(groups).host()
     ample = replace(host, ram_total_bytes=2**37, ram_available_bytes=2**36)
