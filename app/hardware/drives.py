@@ -12,6 +12,7 @@ from typing import Final
 from app.hardware.facts import DiskInfo
 from app.hardware.probe import Probe
 from app.hardware.sysfs import entries, read_number
+from app.hardware.windows_drives import read_device, with_device
 
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     (
@@ -52,14 +53,14 @@ class Mount:
 
 def disk_infos(mounts: Iterable[Mount]) -> tuple[DiskInfo, ...]:
     """Return the drives that answer: no empty card readers, no locked ones, no lost servers."""
-    asked = [(mount, Probe("drive", partial(_usage, mount))) for mount in mounts]
+    asked = [(mount, Probe("drive", partial(_disk, mount))) for mount in mounts]
     began = time.monotonic()
     found = []
     for mount, probe in asked:
         patience = REMOTE_SECONDS if is_remote(mount.file_system) else LOCAL_SECONDS
-        usage = probe.outcome(began + patience - time.monotonic()).value
-        if usage is not None:
-            found.append(_with_kind(DiskInfo(mount.path, *usage, mount.file_system), mount))
+        disk = probe.outcome(began + patience - time.monotonic()).value
+        if disk is not None:
+            found.append(disk)
     return tuple(found)
 
 
@@ -96,9 +97,15 @@ def windows_kind(disk: DiskInfo, options: str) -> DiskInfo:
     return replace(disk, is_network="remote" in words, is_removable="removable" in words)
 
 
+def _disk(mount: Mount) -> DiskInfo | None:
+    usage = _usage(mount)
+    return None if usage is None else _with_kind(DiskInfo(mount.path, *usage, mount.file_system), mount)
+
+
 def _with_kind(disk: DiskInfo, mount: Mount) -> DiskInfo:
     if sys.platform == "win32":
-        return windows_kind(disk, mount.options)
+        told = windows_kind(disk, mount.options)
+        return told if told.is_network else with_device(told, read_device(mount.path))
     return linux_kind(disk, mount.device)
 
 
