@@ -3,18 +3,21 @@
 import json
 import locale
 import os
+import re
 import string
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from app.findings import Finding
 from app.paths import resource_path
 
 LANGUAGES = ("en", "zh_CN")
 NO_VALUE = "—"
+
+_OPTIONAL: Final = re.compile(r"\[\[((?:(?!\[\[|\]\]).)*)\]\]", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Texts:
     Placeholders are `{name}`; `{name:bytes}` shows GB = 1024^3 bytes as Windows does,
     `{name:percent}` a share 0..1, `{name:speed}` bytes per second, `{name:count}` a grouped number,
     `{name:word}` the catalogue's entry `word.VALUE`, or the value itself where there is none.
+    `[[...]]` is left out where a value in it is missing; such a part may hold another one.
     """
 
     def __init__(self, language: str) -> None:
@@ -45,7 +49,7 @@ class Texts:
         Raises:
             KeyError: no such key.
         """
-        return self._formatter.vformat(self._entries[key], (), values)
+        return self._formatter.vformat(_without_unknown(self._entries[key], values), (), values)
 
     def finding(self, finding: Finding) -> FindingText:
         """Return message and action of a finding."""
@@ -92,6 +96,18 @@ def _windows_language() -> str | None:
 
     language_id = ctypes.windll.kernel32.GetUserDefaultUILanguage()
     return locale.windows_locale.get(language_id)
+
+
+def _without_unknown(template: str, values: Mapping[str, object]) -> str:
+    """Return the template without the parts in `[[...]]` that lack a value; the innermost come first."""
+    while "[[" in template:
+        template = _OPTIONAL.sub(lambda part: part[1] if _is_known(part[1], values) else "", template)
+    return template
+
+
+def _is_known(template: str, values: Mapping[str, object]) -> bool:
+    names = (name for _, name, _, _ in string.Formatter().parse(template) if name)
+    return all(values.get(name) not in (None, ()) for name in names)
 
 
 class _Formatter(string.Formatter):

@@ -19,7 +19,7 @@ from app.gguf.copy_writer import write_copy
 from app.gguf.inspect_file import InspectedFile, inspect_path
 from app.gguf.patched_copy import CopyPlan, plan_copy
 from app.gguf.repair import RepairKind, choice_at_load, repairs_for
-from app.gguf.repair_facts import RepairChoice, RightValue
+from app.gguf.repair_facts import RepairChoice, RightValue, ValueSource
 from app.hardware.this_machine import detect_this_machine
 from app.library.repair_check import check_copy
 from app.library.repair_memory import RepairMemory
@@ -191,10 +191,12 @@ def _is_needed(right: RightValue, findings: tuple[Finding, ...]) -> bool:
 
 
 def _value_needed(inspected: InspectedFile, right: RightValue) -> Finding:
+    proposals = {"elsewhere": ValueSource.OTHER_PREFIX, "safe": ValueSource.SAFE}
     return error(
         FindingCode.REPAIR_VALUE_NEEDED,
         file=inspected.facts.path.name,
         key=right.key,
         proposed=right.value,
         model=right.model,
+        **{name: right.value if right.source is source else None for name, source in proposals.items()},
     )

@@ -143,3 +143,22 @@ def test_chinese_speaks_to_a_friend_and_knows_no_plural_of_token() -> None:
         if "您" in text or re.search(r"\btokens\b", re.sub(r"\{[^}]*\}", "", text))
     ]
     assert formal == []
+
+
+def test_a_sentence_whose_value_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = Texts("en")
+    entries = {"ask": "{key}?[[ Enter takes {value:count}[[, as {model} has it]].]][[ Up to {most}.]]"}
+    monkeypatch.setattr(texts, "_entries", entries)
+    assert texts.text("ask", key="a") == "a?"
+    assert texts.text("ask", key="a", value=1024, most=0) == "a? Enter takes 1,024. Up to 0."
+    assert texts.text("ask", key="[[{x}]]", value=8, model="M") == "[[{x}]]? Enter takes 8, as M has it."
+
+
+@pytest.mark.parametrize("key", sorted(CATALOGUES["en"]))
+def test_a_part_that_may_be_left_out_is_closed_and_holds_a_value(key: str) -> None:
+    for entries in CATALOGUES.values():
+        left = entries[key]
+        while part := re.search(r"\[\[((?:(?!\[\[|\]\]).)*)\]\]", left):
+            assert _placeholders(part[1]) or "\0" in part[1]
+            left = left.replace(part[0], "\0")
+        assert "[[" not in left and "]]" not in left

@@ -66,6 +66,25 @@ def test_what_nobody_knows_leaves_no_empty_brackets(
     assert not re.search(r"[(（]\s*[)）]", shown)
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_what_nobody_knows_is_not_told_as_a_dash(
+    without_used: Path, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["repair", str(without_used), "--lang", language, "--plan"])
+    shown = capsys.readouterr().out
+    assert f"--set {A}.expert_used_count" in shown
+    assert "—" not in shown
+    assert "Known models" not in shown
+    assert "已知模型" not in shown
+
+
+def test_a_value_known_models_have_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys, tensors = moe_model(A, layers=1, experts=128, used=2)
+    keys.pop(f"{A}.expert_used_count")
+    main(["repair", str(write_gguf(tmp_path / "m.gguf", keys, tensors)), "--plan"])
+    assert "Known models of this kind use 8 (Qwen3-30B-A3B)." in capsys.readouterr().out
+
+
 def test_a_key_that_comes_twice_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = next(case for case in BROKEN_CASES if case.name == "key-duplicated")
     main(["repair", str(case.write(tmp_path)), "--plan"])
