@@ -39,6 +39,13 @@ class MemoryBudget:
         performance_cores: Free physical performance cores.
         ram_bytes_per_second: Measured while this engine read weights from RAM; None = not measured.
             vram_bytes_per_second and disk_bytes_per_second likewise.
+        rpc_servers: `host:port` of the other machines whose devices are among the GPUs; `devices` then names
+            all GPUs, each server's being `RPC...`.
+        commit_left_bytes: Windows: what programs may still allocate, page file included. Mapped files do not
+            count. None elsewhere.
+        os_name: `Windows`, `Linux`, ...; None = not known.
+        cpu_tokens_per_second: Measured here with this model on the processor alone. gpu_tokens_per_second
+            with the plan for the GPUs.
     """
 
     ram_free_bytes: int
@@ -51,6 +58,11 @@ class MemoryBudget:
     disk_bytes_per_second: float | None = None
     shared_vram_bytes: tuple[int, ...] = ()
     devices: tuple[str, ...] = ()
+    rpc_servers: tuple[str, ...] = ()
+    commit_left_bytes: int | None = None
+    os_name: str | None = None
+    cpu_tokens_per_second: float | None = None
+    gpu_tokens_per_second: float | None = None
 
     def ram_left(self, gpu_bytes: Sequence[int]) -> int:
         """Return what is left of RAM when the GPUs hold so much: a chip's own memory is filled first."""
@@ -67,6 +79,7 @@ class Wishes:
         moe: `auto`, `off`, `all`, or a number N of blocks as llama.cpp counts them.
         n_ctx: Tokens.
         kv_type: Element type for K and V.
+        cache_ram_mib: RAM for prompts already read, as servers keep them; none unless asked for.
     """
 
     moe: str | int = "auto"
@@ -74,6 +87,7 @@ class Wishes:
     kv_type: str | None = None
     repack: bool | None = None
     n_threads: int | None = None
+    cache_ram_mib: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +113,58 @@ class SpeedRange:
     high: float
 
 
+class Sacrifice(StrEnum):
+    """What a step has less of than the plan it belongs to."""
+
+    GPU = "gpu"
+    LAYERS_ON_GPU = "layers_on_gpu"
+    EXPERTS_ON_GPU = "experts_on_gpu"
+    CONTEXT = "context"
+    CACHE_PRECISION = "cache_precision"
+    PROMPT_SPEED = "prompt_speed"
+
+
 @dataclass(frozen=True, slots=True)
 class LadderStep:
     """A plan the person can fall back to.
 
     Attributes:
-        name: `fast`, `safe`, `minimum`.
+        name: `fast`, `safe`, `minimum`; `bigger_context` for the one beside them.
         changes: Names of the options that differ from the plan above it.
+        vram_bytes: On all GPUs together. ram_bytes and disk_bytes as in `OffloadPlan`.
+        sacrifices: Given up against the plan the step belongs to, the gravest first.
     """
 
     name: str
     options: EngineOptions
     changes: tuple[str, ...]
+    vram_bytes: int = 0
+    ram_bytes: int = 0
+    disk_bytes: int = 0
+    tokens_per_second: SpeedRange | None = None
+    sacrifices: tuple[Sacrifice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertCacheOutlook:
+    """What an engine's own cache of experts in VRAM would give instead of whole layers of them.
+
+    Attributes:
+        cache_bytes: Per GPU, what is free for it with all routed experts in RAM.
+        cached_share: Of all routed expert bytes.
+        kept_share: Of them, what the plan keeps in VRAM instead.
+        hit_share_low: Experts a token needs that are found in the cache, by what others measured on real
+            models; hit_share_high likewise. 0 when it is smaller than what one token needs.
+        reads_fewer_from_ram: It leaves less to read from RAM for each token than the plan does, at the low
+            end; False = the plan is as good; None = which of them is depends on the model.
+    """
+
+    cache_bytes: tuple[int, ...]
+    cached_share: float
+    kept_share: float
+    hit_share_low: float
+    hit_share_high: float
+    reads_fewer_from_ram: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +175,10 @@ class OffloadPlan:
         devices: GPUs in order, then `CPU`.
         ram_bytes: Held in RAM, mapped weights included.
         disk_bytes: Routed expert bytes beyond what RAM can hold; read from disk while answering.
+        ladder: The plan itself, then ever safer ones.
+        bigger_context: The same with the longest context that costs less than a twentieth of the speed; None
+            when it is as long already.
+        expert_cache: None unless GPUs and RAM share the routed experts.
     """
 
     options: EngineOptions
@@ -132,3 +190,5 @@ class OffloadPlan:
     tokens_per_second: SpeedRange | None
     ladder: tuple[LadderStep, ...] = ()
     findings: tuple[Finding, ...] = ()
+    bigger_context: LadderStep | None = None
+    expert_cache: ExpertCacheOutlook | None = None
