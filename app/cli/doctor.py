@@ -166,6 +166,8 @@ def _to_json(diagnosis: _Diagnosis) -> dict[str, object]:
         "findings": [finding.to_json() for finding in diagnosis.findings],
         "memory_speed": asdict(facts.memory_speed) if facts.memory_speed else None,
         "storage_speeds": [asdict(speed) for speed in facts.storage_speeds],
+        "runtime": asdict(facts.runtime) if facts.runtime else None,
+        "system": asdict(facts.system) if facts.system else None,
     }
 
 

@@ -163,6 +163,7 @@ class SystemFacts:
     Attributes:
         virtual_machine: What runs it, e.g. `kvm`; empty for real hardware.
         is_wsl: Linux inside Windows.
+        wine_version: Windows programs on another system, e.g. `10.0`; empty in Windows itself.
         on_battery: No mains power.
         smart_app_control: Windows 11: `on` (unsigned engines are blocked), `evaluation` or `off`.
         has_antivirus_guard: Windows: Defender looks at every file when it is opened.
@@ -175,6 +176,7 @@ class SystemFacts:
     smart_app_control: str | None = None
     has_antivirus_guard: bool | None = None
     guards_folders: bool | None = None
+    wine_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

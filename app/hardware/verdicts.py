@@ -137,5 +137,7 @@ def _surroundings(facts: HardwareFacts) -> Iterator[Finding]:
         yield note(FindingCode.IN_VIRTUAL_MACHINE, name=system.virtual_machine)
     if system.is_wsl:
         yield note(FindingCode.IN_WSL)
+    if system.wine_version:
+        yield note(FindingCode.IN_WINE, version=system.wine_version)
     if system.on_battery:
         yield warning(FindingCode.ON_BATTERY)

@@ -106,12 +106,13 @@ class WindowsSurroundings:
         """Return where the system runs, and what guards it."""
         status = self._power_status()
         return SystemFacts(
-            virtual_machine=self._wine_version() or virtual_machine(self._registry.values(BIOS_KEY)),
+            virtual_machine=virtual_machine(self._registry.values(BIOS_KEY)),
             is_wsl=False,
             on_battery=None if status is None else on_battery(status),
             smart_app_control=smart_app_control(self._registry),
             has_antivirus_guard=has_antivirus_guard(self._registry),
             guards_folders=guards_folders(self._registry),
+            wine_version=self._wine_version() or "",
         )
 
     def _system_folder(self) -> Path | None:
@@ -220,13 +221,13 @@ def read_power_status() -> bytes | None:
 
 
 def read_wine_version() -> str | None:
-    """Return e.g. `wine 10.0` where this Windows is Wine: its drivers are Linux's."""
+    """Return e.g. `10.0` where this Windows is Wine: its drivers are Linux's."""
     try:
         ask = find_function(load_system_library("ntdll.dll"), "wine_get_version", ctypes.c_char_p)
     except SourceError:
         return None
     version = ask()
-    return f"wine {version.decode('ascii', 'replace')}" if version else "wine"
+    return version.decode("ascii", "replace") if version else "?"
 
 
 def _versions(folders: Iterable[Path], name: re.Pattern[str]) -> tuple[str, ...]:

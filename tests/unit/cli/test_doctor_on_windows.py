@@ -47,5 +47,9 @@ def test_the_machine_is_described(answer: Any) -> None:
 def test_without_cards_nothing_is_made_up(answer: Any) -> None:
     assert (answer["gpus"], answer["driver"], answer["cuda"]) == ([], None, None)
     codes = {finding["code"] for finding in answer["findings"]}
-    assert codes >= CODES_OF_NO_GPU
+    assert codes >= {*CODES_OF_NO_GPU, "in-wine"}
+    system_folder = Path(os.environ["SYSTEMROOT"]) / "System32"
+    assert answer["runtime"]["has_vulkan_loader"] is (system_folder / "vulkan-1.dll").is_file()
+    assert (answer["runtime"]["cuda_runtimes"], answer["runtime"]["cuda_toolkits"]) == ([], [])
+    assert answer["system"]["wine_version"] == read_wine_version()
     assert not {"nvidia-driver-failed", "probe-failed", "probe-timed-out"} & codes

@@ -85,6 +85,7 @@ EXPECTED = {
     ),
     "vm-false-avx512-8gb": Expected(CPU, codes=NO_GPU | {Code.IN_VIRTUAL_MACHINE, Code.PROBE_FAILED}),
     "vm-without-gpu-16gb": Expected(CPU, codes=NO_GPU | {Code.IN_VIRTUAL_MACHINE}),
+    "wine-without-gpu-24gb": Expected(CPU, codes=NO_GPU | {Code.IN_WINE}),
 }
 
 MODELS = {

@@ -144,7 +144,7 @@ def test_what_lies_around_is_stated() -> None:
     assert all(not (system_folder / name).exists() for name in runtime.missing_vc_libraries)
     system = WindowsSurroundings().system()
     assert system.is_wsl is False
-    assert not IS_WINE or (system.virtual_machine or "").startswith("wine ")
+    assert bool(system.wine_version) is IS_WINE
 
 
 def test_the_device_manager_lists_displays_and_knows_no_card_off_the_bus() -> None:

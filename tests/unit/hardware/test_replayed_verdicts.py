@@ -193,6 +193,7 @@ CASES = [
         },
     ),
     Case(Code.IN_VIRTUAL_MACHINE, "vm-without-gpu-16gb", {"name": "qemu"}),
+    Case(Code.IN_WINE, "wine-without-gpu-24gb", {"version": "10.0"}),
     Case(Code.IN_WSL, "rtx-3080-wsl-32gb", {}),
     Case(Code.ON_BATTERY, "rtx-4070-laptop-battery-16gb", {}),
     Case(

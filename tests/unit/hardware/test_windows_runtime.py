@@ -170,9 +170,9 @@ def test_where_it_runs_is_put_together(system_folder: Path) -> None:
     assert (facts.smart_app_control, facts.has_antivirus_guard, facts.guards_folders) == ("on", None, None)
 
 
-def test_wine_is_named_as_what_runs_the_machine() -> None:
-    facts = WindowsSurroundings(FakeRegistry(), {}, lambda: None, lambda: "wine 10.0").system()
-    assert (facts.virtual_machine, facts.on_battery) == ("wine 10.0", None)
+def test_wine_is_named_and_no_virtual_machine_is_made_of_it() -> None:
+    facts = WindowsSurroundings(FakeRegistry(), {}, lambda: None, lambda: "10.0").system()
+    assert (facts.wine_version, facts.virtual_machine, facts.on_battery) == ("10.0", None, None)
 
 
 @given(st.binary(max_size=20))
