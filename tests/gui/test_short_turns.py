@@ -1,7 +1,7 @@
 """What the person does most holds the GUI thread up for a few milliseconds: 5 at most, here with slack."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -18,11 +18,10 @@ from app.ui.program import Ports
 from app.ui.views.dock import PARAMETERS, PLAN
 from tests.controller_setup import write_model
 from tests.fakes import FakeGpuSource, FakeHostSource
-from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, make_program
+from tests.window_driver import FakeDesktop, FakeInhibitor, WindowDriver, longest_turn, make_program
 
 TURN_SECONDS = 0.005
 SLACK = 3
-QUIET_SECONDS = 0.4
 
 
 @pytest.fixture
@@ -35,19 +34,6 @@ def driver(qtbot: QtBot, qapp: QApplication, data_home: Path, tmp_path: Path) ->
     driver.wait_for_phase(ModelPhase.PLANNED)
     yield driver
     driver.delete()
-
-
-def longest_turn(job: Callable[[], object]) -> float:
-    """Do `job` and let the window live for a while; return what the longest turn of all took it."""
-    started = time.thread_time()
-    job()
-    costs = [time.thread_time() - started]
-    until = time.monotonic() + QUIET_SECONDS
-    while time.monotonic() < until:
-        started = time.thread_time()
-        QApplication.processEvents()
-        costs.append(time.thread_time() - started)
-    return max(costs)
 
 
 def test_a_message_is_sent_and_its_answer_begun_in_short_turns(driver: WindowDriver, qtbot: QtBot) -> None:
