@@ -57,6 +57,13 @@ _PATTERNS_OF_CODE: Final[Mapping[str, WindowPattern]] = {
 """Older files carry no pattern key: llama.cpp has these in its code. Any other such file counts as
 unwindowed, which plans too much memory rather than too little."""
 
+_SHARES_INDEXERS: Final = "glm-dsa"
+_SHARES_FROM_CONTEXT: Final = 1_048_576
+_LEADING_INDEXERS: Final = 2
+_INDEXER_PERIOD: Final = 4
+"""GLM-5.2 tells its files from those of GLM-5 and 5.1 by the context only: then blocks 0, 1, 2, 6, 10, ...
+have an indexer (llama.cpp: `GLM_5_2_DEFAULT_INDEXER_TYPES`)."""
+
 _RECURRENT_TENSORS: Final = ("ssm_", "shortconv.", "time_mix_")
 _CACHED_TENSORS: Final = ("attn_k.", "attn_k_b.", "attn_kv_a_mqa.", "attn_kv.")
 
@@ -86,6 +93,7 @@ def attention_facts(metadata: Metadata, layer_count: int, tensors: Sequence[Tens
         recurrent_layers=recurrent,
         state_bytes_per_layer=_state_bytes(metadata) if any(recurrent) else None,
         compress_ratios=metadata.per_layer("attention.compress_ratios", count),
+        indexed_layers=_indexed_layers(metadata, count),
     )
     return replace(facts, kind=_kind(facts, metadata))
 
@@ -126,6 +134,17 @@ def _windowed_layers(metadata: Metadata, count: int) -> tuple[bool, ...]:
     if period is not None:
         return WindowPattern(period, full_first=known is not None and known.full_first).layers(count)
     return known.layers(count) if known else ()
+
+
+def _indexed_layers(metadata: Metadata, count: int) -> tuple[bool, ...]:
+    if types := metadata.per_layer("attention.indexer.types", count):
+        return tuple(bool(kind) for kind in types)
+    context = metadata.integer("context_length") or 0
+    if metadata.architecture != _SHARES_INDEXERS or context < _SHARES_FROM_CONTEXT:
+        return ()
+    return tuple(
+        i < _LEADING_INDEXERS or (i - _LEADING_INDEXERS) % _INDEXER_PERIOD == 0 for i in range(count)
+    )
 
 
 def _mixers(

@@ -54,6 +54,24 @@ def test_an_indexer_makes_mla_sparse(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("context", "types", "indexed"),
+    [
+        (202_752, None, []),  # GLM-5 and 5.1: every layer has one
+        (1_048_576, None, [0, 1, 2, 6]),  # GLM-5.2, as llama.cpp knows it
+        (1_048_576, [1, 1, 0, 1, 0, 0, 0, 0], [0, 1, 3]),
+    ],
+)
+def test_which_layers_have_an_indexer_of_their_own(
+    tmp_path: Path, context: int, types: list[int] | None, indexed: list[int]
+) -> None:
+    keys: dict[str, Value] = {"context_length": u32(context)}
+    if types:
+        keys["attention__indexer__types"] = array("u32", types)
+    layers = attention_of(tmp_path, "glm-dsa", 8, **keys).indexed_layers
+    assert [index for index, has_indexer in enumerate(layers) if has_indexer] == indexed
+
+
+@pytest.mark.parametrize(
     ("architecture", "windowed"),
     [
         ("gemma3", (True, True, True, True, True, False)),

@@ -114,6 +114,16 @@ def test_an_indexer_adds_one_key_per_token_and_layer() -> None:
     assert kv_bytes(replace(MLA, attention=attention), 4096) == 4096 * 4 * (576 + 128) * 2
 
 
+def test_blocks_that_share_an_indexer_keep_no_keys_for_it() -> None:
+    attention = replace(
+        MLA.attention,
+        kind=AttentionKind.INDEXED_MLA,
+        indexer_key_length=128,
+        indexed_layers=(True, False, False, False),
+    )
+    assert kv_bytes(replace(MLA, attention=attention), 4096) == 4096 * (4 * 576 + 128) * 2
+
+
 def test_deepseek4_keeps_a_window_compressed_rows_and_a_state() -> None:
     ratios = (0, 0) + (4, 128) * 20 + (4,)
     attention = AttentionFacts(
