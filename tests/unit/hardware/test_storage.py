@@ -39,6 +39,7 @@ class FakeDrive:
 
     Attributes:
         offsets: Of all reads. most: Reads under way at the same time.
+        meeting: The first reads wait for each other here.
     """
 
     def __init__(self, method: str = DIRECT, failure: OSError | None = None) -> None:
@@ -48,6 +49,7 @@ class FakeDrive:
         self.opened = 0
         self.closed = 0
         self.hang: threading.Event | None = None
+        self.meeting: threading.Barrier | None = None
         self._failure = failure
         self._under_way = 0
         self._lock = threading.Lock()
@@ -61,6 +63,9 @@ class FakeDrive:
             self.offsets.append(offset)
             self._under_way += 1
             self.most = max(self.most, self._under_way)
+            meeting = self.meeting if len(self.offsets) <= 8 else None
+        if meeting is not None:
+            meeting.wait(10.0)
         if self.hang is not None:
             self.hang.wait()
         threading.Event().wait(0.001)
@@ -100,6 +105,7 @@ def test_a_real_file_is_read_at_every_depth_within_its_time(model: Path) -> None
 
 def test_as_many_reads_are_under_way_as_the_depth_says_at_places_all_over_the_file(model: Path) -> None:
     drive = FakeDrive()
+    drive.meeting = threading.Barrier(8)
     measure_storage(replace(quick(model), depths=(8,)), opened=drive)
     assert drive.most == 8
     assert all(0 <= offset <= 8 * MIB - 256 * 1024 and offset % PAGE_BYTES == 0 for offset in drive.offsets)
