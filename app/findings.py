@@ -164,6 +164,9 @@ class FindingCode(StrEnum):
     CONTEXT_BEYOND_MODEL = "context-beyond-model"
     LAYERS_IN_RAM = "layers-in-ram"
     PROMPT_ON_CPU = "prompt-on-cpu"
+    EXPERTS_ON_GPU_DOUBTFUL = "experts-on-gpu-doubtful"
+    MODEL_GARBLED_ON_WINDOWS = "model-garbled-on-windows"
+    GPU_SLOWER_THAN_CPU = "gpu-slower-than-cpu"
 
     # the engine (app/engine)
     ENGINE_MISSING = "engine-missing"

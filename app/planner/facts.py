@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from app.findings import Finding
 from app.options import EngineOptions
@@ -23,6 +24,10 @@ class Part(StrEnum):
     STATE = "state"
     COMPUTE = "compute"
     PROMPT_CACHE = "prompt_cache"
+
+
+ALLOCATED_PARTS: Final = frozenset({Part.KV_CACHE, Part.STATE, Part.COMPUTE, Part.PROMPT_CACHE})
+"""What is no weight: never mapped from a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,20 @@ from typing import Final
 from app.findings import Finding, FindingCode, FindingValue, error, note, warning
 from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS, BOUNDS, CONTEXT_DEFAULT, default_n_ctx, reserve_bytes
-from app.planner.facts import MemoryBudget, Part, Wishes
+from app.planner.facts import MemoryBudget, Part, SpeedRange, Wishes
 from app.planner.placement import Placement
 from app.planner.search import KV_DEFAULT
 from app.planner.sizes import block_count
 
 MARGIN_BYTES: Final = 512 * 1024**2
 MARGIN_SHARE: Final = 0.05
+GARBLED_ON_WINDOWS: Final = frozenset({"glm-dsa"})
+"""Right on Linux; with Windows builds of llama.cpp (b10087) nothing but question marks came out."""
+
+DOUBTFUL_ON_GPUS: Final = frozenset({"deepseek4"})
+"""Answers got worse and worse with its experts on CUDA cards, and other kinds of GPU crashed (b10276); with
+the experts in RAM they were right."""
+
 LARGEST_CONTEXT: Final = int(BOUNDS["n_ctx"][1])
 
 
@@ -92,6 +99,37 @@ def no_gpu_finding(budget: MemoryBudget, limits: tuple[int, ...], needed_bytes: 
         kept_bytes=min(free, free - limits[gpu]),
         needed_bytes=needed_bytes,
     )
+
+
+def slower_gpu_finding(
+    budget: MemoryBudget, with_gpus: SpeedRange | None, alone: SpeedRange | None
+) -> Finding | None:
+    """Return that the processor alone is faster, if that was measured: with this model, or by bandwidths.
+
+    Args:
+        with_gpus: Expected with the plan for the GPUs; alone without. None when a bandwidth was not measured.
+    """
+    gpu, cpu = budget.gpu_tokens_per_second, budget.cpu_tokens_per_second
+    if gpu is None or cpu is None:
+        if with_gpus is None or alone is None or with_gpus.high >= alone.low:
+            return None
+        gpu, cpu = with_gpus.high, alone.low
+    if gpu >= cpu:
+        return None
+    values = {"gpu_tokens_per_second": round(gpu, 1), "cpu_tokens_per_second": round(cpu, 1)}
+    return note(FindingCode.GPU_SLOWER_THAN_CPU, **values)
+
+
+def known_troubles(model: ModelFacts, budget: MemoryBudget, placement: Placement) -> tuple[Finding, ...]:
+    """Return what was reported of engines with this kind of model, where the plan would meet it."""
+    name = model.architecture
+    findings = []
+    if name in GARBLED_ON_WINDOWS and budget.os_name == "Windows":
+        findings.append(warning(FindingCode.MODEL_GARBLED_ON_WINDOWS, architecture=name))
+    on_gpus = sum(parts.get(Part.ROUTED_EXPERTS, 0) for parts in placement.gpu_parts)
+    if name in DOUBTFUL_ON_GPUS and on_gpus:
+        findings.append(warning(FindingCode.EXPERTS_ON_GPU_DOUBTFUL, architecture=name, gpu_bytes=on_gpus))
+    return tuple(findings)
 
 
 def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[Finding]:

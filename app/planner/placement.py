@@ -1,8 +1,9 @@
 """Where every byte goes for one choice of numbers: blocks over GPUs as llama.cpp splits them, then RAM."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS
@@ -14,17 +15,24 @@ from app.planner.compute import (
     host_compute_bytes,
     pipeline_bytes,
 )
-from app.planner.facts import Part
+from app.planner.facts import ALLOCATED_PARTS, Part
 from app.planner.sizes import WeightSizes, weight_sizes
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSizes:
-    """Everything the arithmetic needs of a model, read from its facts once."""
+    """Everything the arithmetic needs of a model, read from its facts once.
+
+    Attributes:
+        resident_sums: Per part, what the blocks before block N hold of it beside routed experts.
+        routed_sums: The same for routed experts.
+    """
 
     weights: WeightSizes
     caches: CacheShape
     graph: GraphShape
+    resident_sums: Mapping[Part, tuple[int, ...]]
+    routed_sums: tuple[int, ...]
 
     @property
     def item_count(self) -> int:
@@ -45,12 +53,14 @@ class Cut:
         extent: Context, physical batch and cache type.
         n_cpu_moe: Blocks whose routed experts stay in RAM, counted by index from 0.
         op_offload: The GPU works on big batches of what lies in RAM, for which it needs room.
+        prompt_cache_bytes: RAM for prompts already read.
     """
 
     extent: Extent
     n_gpu_layers: int = ALL_LAYERS
     n_cpu_moe: int = 0
     op_offload: bool = True
+    prompt_cache_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,11 @@ class Placement:
         return sum(self.cpu_parts.values())
 
     @property
+    def allocated_bytes(self) -> int:
+        """Bytes in RAM that are no weights: nothing of them is mapped from the model's file."""
+        return sum(self.cpu_parts.get(part, 0) for part in ALLOCATED_PARTS)
+
+    @property
     def cpu_required_bytes(self) -> int:
         """Bytes RAM must hold for the model to run at all: everything but routed experts."""
         return self.cpu_bytes - self.cpu_parts.get(Part.ROUTED_EXPERTS, 0)
@@ -88,28 +103,46 @@ class Placement:
 
 def model_sizes(model: ModelFacts) -> ModelSizes:
     """Read the sizes out of the facts."""
-    return ModelSizes(weight_sizes(model), cache_shape(model), graph_shape(model))
+    weights = weight_sizes(model)
+    parts = dict.fromkeys(part for block in weights.resident for part in block)
+    sums = {part: _sums(block.get(part, 0) for block in weights.resident) for part in parts}
+    return ModelSizes(weights, cache_shape(model), graph_shape(model), sums, _sums(weights.routed))
 
 
 def place(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> Placement:
-    """Carry out a cut on GPUs that may take `limits` bytes each."""
-    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=len(limits))
-    gpu_items, fits = _split(costs, limits)
-    return _Account(sizes, cut, costs).placement(gpu_items, fits_gpus=fits)
+    """Carry out a cut on GPUs that may take `limits` bytes each; one that may take none is not used."""
+    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
+    gpu_items, fits_gpus = _split(costs, limits)
+    return _Account(sizes, cut, costs).placement(gpu_items, fits_gpus=fits_gpus)
+
+
+def fits(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> bool:
+    """Return what `place` would say of the GPUs, sooner."""
+    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
+    return _split(costs, limits)[1]
+
+
+def place_items(sizes: ModelSizes, cut: Cut, gpu_items: Sequence[int], limits: Sequence[int]) -> Placement:
+    """Carry out a cut whose items are shared out already: so many consecutive ones for each GPU."""
+    used = sum(1 for count in gpu_items if count)
+    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=used)
+    placement = _Account(sizes, cut, costs).placement(tuple(gpu_items), fits_gpus=True)
+    held = zip(placement.gpu_bytes, limits, strict=True)
+    return replace(placement, fits_gpus=all(size <= limit for size, limit in held))
 
 
 def smallest_n_cpu_moe(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> int | None:
     """Return the smallest N with which `cut` fits the GPUs; None when even all experts in RAM are too few."""
     caches = cache_sizes(sizes.caches, cut.extent)
 
-    def fits(n: int) -> bool:
-        costs = _Costs.of(sizes, replace(cut, n_cpu_moe=n), caches, gpu_count=len(limits))
+    def fits_with(n: int) -> bool:
+        costs = _Costs.of(sizes, replace(cut, n_cpu_moe=n), caches, gpu_count=_usable(limits))
         return _split(costs, limits)[1]
 
-    if fits(0):
+    if fits_with(0):
         return 0
     steps = [block + 1 for block in sizes.expert_blocks]
-    found = bisect_left(steps, True, key=fits)
+    found = bisect_left(steps, True, key=fits_with)
     return steps[found] if found < len(steps) else None
 
 
@@ -118,7 +151,7 @@ def largest_n_gpu_layers(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> 
     caches = cache_sizes(sizes.caches, cut.extent)
 
     def is_too_many(count: int) -> bool:
-        costs = _Costs.of(sizes, replace(cut, n_gpu_layers=count), caches, gpu_count=len(limits))
+        costs = _Costs.of(sizes, replace(cut, n_gpu_layers=count), caches, gpu_count=_usable(limits))
         return not _split(costs, limits)[1]
 
     if not limits:
@@ -173,25 +206,33 @@ def _copied_tensor_bytes(sizes: ModelSizes, cut: Cut, first: int) -> int:
     return sizes.graph.largest_block_tensor if first else 0
 
 
-def _split(costs: _Costs, limits: Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """Fill the GPUs in order; what is left over goes to the last one and then nothing fits.
+def _usable(limits: Sequence[int]) -> int:
+    return sum(1 for limit in limits if limit > 0)
 
-    Filling in order is enough: if any split into consecutive runs fits, this one does.
+
+def _split(costs: _Costs, limits: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    """Fill the GPUs from the last one back; what is left over goes to the first one and then nothing fits.
+
+    Filling one after the other is enough: if any split into consecutive runs fits, this one does. From the
+    back, since a device on another machine comes first in the engine's order and is to hold what is left,
+    and the first card is the one a screen hangs on.
     """
     counts = [0] * len(limits)
-    position, last = 0, len(costs.items) - 1
-    for gpu, limit in enumerate(limits):
-        room = limit - costs.compute
-        while position <= last:
-            cost = costs.items[position] + (costs.logits_compute - costs.compute if position == last else 0)
+    left, last = len(costs.items), len(costs.items) - 1
+    for gpu in reversed(range(len(limits))):
+        room = limits[gpu] - costs.compute
+        while left:
+            cost = costs.items[left - 1]
+            if left - 1 == last:
+                cost += costs.logits_compute - costs.compute
             if cost > room:
                 break
             room -= cost
-            position += 1
+            left -= 1
             counts[gpu] += 1
-    if position <= last:
-        counts[-1] += last + 1 - position
-    return tuple(counts), position > last
+    if left:
+        counts[0] += left
+    return tuple(counts), not left
 
 
 class _Account:
@@ -203,38 +244,38 @@ class _Account:
         self._costs = costs
 
     def placement(self, gpu_items: tuple[int, ...], *, fits_gpus: bool) -> Placement:
-        position = self._costs.first
+        position, blocks = self._costs.first, self._sizes.weights.block_count
         gpu_parts: list[dict[Part, int]] = []
         cpu_parts: dict[Part, int] = dict(self._sizes.weights.host_parts)
         for count in gpu_items:
             parts: dict[Part, int] = {}
-            for item in range(position, position + count):
-                self._add_item(item, parts, cpu_parts)
-            position += count
+            end = position + count
+            self._add_blocks(range(min(position, blocks), min(end, blocks)), parts, cpu_parts)
             if count:
-                ends = position == self._sizes.item_count
+                ends = end == self._sizes.item_count
+                if ends:
+                    output = self._sizes.weights.output_bytes + self._sizes.weights.tied_copy_bytes
+                    _add(parts, Part.OUTPUT, output)
                 _add(parts, Part.COMPUTE, self._costs.logits_compute if ends else self._costs.compute)
+            position = end
             gpu_parts.append(parts)
-        for block in range(min(self._costs.first, self._sizes.weights.block_count)):
-            self._add_block(block, cpu_parts, cpu_parts)
+        self._add_blocks(range(min(self._costs.first, blocks)), cpu_parts, cpu_parts)
         if not any(gpu_items):
             _add(cpu_parts, Part.OUTPUT, self._sizes.weights.output_bytes)
         _add(cpu_parts, Part.COMPUTE, self._host_compute(any_gpu=any(gpu_items)))
+        _add(cpu_parts, Part.PROMPT_CACHE, self._cut.prompt_cache_bytes)
         return Placement(self._cut, gpu_items, tuple(gpu_parts), cpu_parts, fits_gpus)
 
-    def _add_item(self, item: int, parts: dict[Part, int], cpu_parts: dict[Part, int]) -> None:
-        weights = self._sizes.weights
-        if item == weights.block_count:
-            _add(parts, Part.OUTPUT, weights.output_bytes + weights.tied_copy_bytes)
-        else:
-            self._add_block(item, parts, cpu_parts if item < self._cut.n_cpu_moe else parts)
-
-    def _add_block(self, block: int, parts: dict[Part, int], expert_parts: dict[Part, int]) -> None:
-        for part, size in self._sizes.weights.resident[block].items():
-            _add(parts, part, size)
-        _add(expert_parts, Part.ROUTED_EXPERTS, self._sizes.weights.routed[block])
-        _add(parts, Part.KV_CACHE, self._costs.caches.kv[block])
-        _add(parts, Part.STATE, self._costs.caches.state[block])
+    def _add_blocks(self, blocks: range, parts: dict[Part, int], cpu_parts: dict[Part, int]) -> None:
+        """Add consecutive blocks to a device, and to RAM the routed experts that stay there."""
+        start, stop = blocks.start, blocks.stop
+        for part, sums in self._sizes.resident_sums.items():
+            _add(parts, part, sums[stop] - sums[start])
+        routed, kept = self._sizes.routed_sums, min(max(self._cut.n_cpu_moe, start), stop)
+        _add(cpu_parts, Part.ROUTED_EXPERTS, routed[kept] - routed[start])
+        _add(parts, Part.ROUTED_EXPERTS, routed[stop] - routed[kept])
+        _add(parts, Part.KV_CACHE, sum(self._costs.caches.kv[start:stop]))
+        _add(parts, Part.STATE, sum(self._costs.caches.state[start:stop]))
 
     def _host_compute(self, *, any_gpu: bool) -> int:
         graph, extent = self._sizes.graph, self._cut.extent
@@ -242,6 +283,10 @@ class _Account:
             return device_compute_bytes(graph, extent, makes_logits=True, copied_tensor_bytes=0)
         runs_blocks = self._costs.first > 0 or any(self._sizes.weights.routed[: self._cut.n_cpu_moe])
         return host_compute_bytes(graph, extent, runs_experts=runs_blocks)
+
+
+def _sums(sizes: Iterable[int]) -> tuple[int, ...]:
+    return tuple(accumulate(sizes, initial=0))
 
 
 def _add(parts: dict[Part, int], part: Part, size: int) -> None:

@@ -1,41 +1,31 @@
 """Facts and wishes -> OffloadPlan. Pure: the same question has the same answer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from app.findings import Finding
 from app.gguf.facts import ModelFacts
-from app.options import (
-    EngineOptions,
-    default_n_ctx,
-    default_n_threads,
-    default_repack,
-)
-from app.planner.caches import Extent
-from app.planner.facts import DevicePlan, LadderStep, MemoryBudget, OffloadPlan, Part, Wishes
+from app.options import default_n_ctx
+from app.planner.bigger_context import bigger_context
+from app.planner.carried_out import carried_out, speed_of
+from app.planner.engine_options import MIB, Case, cut_of, gpu_items_of
+from app.planner.expert_cache import expert_cache_outlook
+from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.judge import (
+    known_troubles,
     moe_findings,
     no_gpu_finding,
     placement_findings,
+    slower_gpu_finding,
     vram_kept,
     vram_margins,
     wished_context,
 )
-from app.planner.ladder import Rung, ladder_cuts, ladder_steps
-from app.planner.placement import Cut, ModelSizes, Placement, model_sizes, place
+from app.planner.ladder import FAST, ladder_steps, lower_rungs, rung_of
+from app.planner.placement import Placement, model_sizes, place, place_items
 from app.planner.search import Question, choose, is_unreduced
-from app.planner.speed import tokens_per_second
 
 ENDLESS_BYTES: Final = 2**80
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    model: ModelFacts
-    sizes: ModelSizes
-    budget: MemoryBudget
-    wishes: Wishes
-    limits: tuple[int, ...]
 
 
 def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> OffloadPlan:
@@ -44,7 +34,8 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     Everything but routed experts goes to the GPU first, then the experts of as many blocks as fit, those with
     the highest index; what neither holds is read from the file while answering. When even all experts in RAM
     are not enough: smaller batch, smaller cache type, long prompts on the processor, shorter context, fewer
-    layers, in this order.
+    layers, in this order. GPUs that were measured slower than the processor alone are left out, unless the
+    person chose where experts go.
     """
     n_ctx, context_findings = wished_context(model, wishes)
     wishes = replace(wishes, n_ctx=n_ctx)
@@ -58,15 +49,22 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
         n_cpu_moe=n_cpu_moe,
         context_length=model.context_length,
         vocabulary_size=model.vocabulary_size,
+        prompt_cache_bytes=wishes.cache_ram_mib * MIB,
     )
     is_by_hand = wishes.moe != "auto" and model.routed_expert_bytes > 0
     question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
-    case = _Case(model, question.sizes, budget, wishes, question.limits)
+    slower: Finding | None = None
+    if not is_by_hand and any(placement.gpu_items):
+        without = _without_gpus(question)
+        slower = slower_gpu_finding(budget, *(speed_of(model, budget, p) for p in (placement, without)))
+        placement = placement if slower is None else without
+    case = Case(model, wishes, question)
     findings = (
         *context_findings,
         *wish_findings,
         *placement_findings(placement, budget, wishes, model),
-        *_gpu_findings(case, placement),
+        *known_troubles(model, budget, placement),
+        *_gpu_findings(case, placement, slower),
     )
     return _written_out(case, placement, findings)
 
@@ -77,14 +75,10 @@ def plan_of_step(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan, ste
     if options == plan.options:
         return plan
     sizes = model_sizes(model)
-    cut = Cut(
-        Extent(options.n_ctx, options.n_ubatch, options.type_k),
-        options.n_gpu_layers,
-        sizes.weights.block_count if options.cpu_moe else options.n_cpu_moe,
-        options.op_offload,
-    )
-    placement = place(sizes, cut, gpu_limits(budget, into_reserve=True))
-    return replace(_carried_out(model, budget, placement, options), ladder=plan.ladder)
+    gpu_items = gpu_items_of(options, budget, sizes.item_count)
+    limits = gpu_limits(budget, into_reserve=True)
+    placement = place_items(sizes, cut_of(options, sizes), gpu_items, limits)
+    return replace(carried_out(model, budget, placement, options), ladder=plan.ladder)
 
 
 def gpu_limits(budget: MemoryBudget, *, into_reserve: bool = False) -> tuple[int, ...]:
@@ -110,89 +104,27 @@ def _chosen(question: Question, budget: MemoryBudget, *, is_by_hand: bool) -> tu
     return question, placement
 
 
-def _gpu_findings(case: _Case, placement: Placement) -> tuple[Finding, ...]:
+def _without_gpus(question: Question) -> Placement:
+    return choose(replace(question, limits=(0,) * len(question.limits)))
+
+
+def _gpu_findings(case: Case, placement: Placement, slower: Finding | None) -> tuple[Finding, ...]:
     """Say why no GPU works, with what the least it could do would need."""
+    if slower is not None:
+        return (slower,)
     if any(placement.gpu_items):
         return ()
-    one_layer = place(case.sizes, replace(placement.cut, n_gpu_layers=1), (ENDLESS_BYTES,))
-    return (no_gpu_finding(case.budget, case.limits, one_layer.gpu_bytes[0]),)
+    question = case.question
+    one_layer = place(question.sizes, replace(placement.cut, n_gpu_layers=1), (ENDLESS_BYTES,))
+    return (no_gpu_finding(question.budget, question.limits, one_layer.gpu_bytes[0]),)
 
 
-def _written_out(case: _Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:
-    options = _options(case, placement)
-    rungs = [
-        Rung(name, _options(case, place(case.sizes, cut, case.limits)))
-        for name, cut in ladder_cuts(placement, case.sizes)
-    ]
-    plan = _carried_out(case.model, case.budget, placement, options)
-    return replace(plan, ladder=ladder_steps(options, rungs), findings=findings)
-
-
-def _carried_out(
-    model: ModelFacts, budget: MemoryBudget, placement: Placement, options: EngineOptions
-) -> OffloadPlan:
-    disk_bytes = disk_share_bytes(placement, budget)
-    devices = (*_gpu_plans(placement, budget), _cpu_plan(placement, budget, disk_bytes))
-    return OffloadPlan(
-        options=options,
-        devices=devices,
-        ram_bytes=devices[-1].planned_bytes,
-        disk_bytes=disk_bytes,
-        kv_cache_bytes=_sum_of(devices, Part.KV_CACHE) + _sum_of(devices, Part.STATE),
-        compute_bytes=_sum_of(devices, Part.COMPUTE),
-        tokens_per_second=tokens_per_second(model, placement, disk_bytes, budget),
+def _written_out(case: Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:
+    top = rung_of(case, FAST, placement)
+    return replace(
+        top.plan,
+        ladder=ladder_steps(top, lower_rungs(case, placement)),
+        findings=findings,
+        bigger_context=bigger_context(case, top),
+        expert_cache=expert_cache_outlook(case, placement),
     )
-
-
-def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:
-    """Return the routed expert bytes that RAM cannot hold beside everything else in it."""
-    excess = placement.cpu_bytes - budget.ram_left(placement.gpu_bytes)
-    return max(0, min(excess, placement.cpu_parts.get(Part.ROUTED_EXPERTS, 0)))
-
-
-def _options(case: _Case, placement: Placement) -> EngineOptions:
-    cut, wishes, budget = placement.cut, case.wishes, case.budget
-    repack = wishes.repack
-    if repack is None:
-        repack = default_repack(case.model.routed_expert_bytes, budget.ram_free_bytes)
-    threads = wishes.n_threads or default_n_threads(budget.performance_cores, budget.busy_cores)
-    uses_gpu = any(placement.gpu_items)
-    overrides_experts = uses_gpu or wishes.moe != "auto"
-    wants_all = wishes.moe == "all" and case.model.routed_expert_bytes > 0
-    return EngineOptions(
-        n_ctx=cut.extent.n_ctx,
-        n_ubatch=cut.extent.n_ubatch,
-        n_gpu_layers=cut.n_gpu_layers if uses_gpu else 0,
-        cpu_moe=wants_all,
-        n_cpu_moe=0 if wants_all or not overrides_experts else cut.n_cpu_moe,
-        n_threads=threads,
-        n_threads_batch=threads,
-        type_k=cut.extent.kv_type,
-        type_v=cut.extent.kv_type,
-        repack=repack,
-        offload_kqv=uses_gpu,
-        op_offload=uses_gpu and cut.op_offload,
-        devices=budget.devices,
-        tensor_split=tuple(map(float, placement.gpu_items)) if uses_gpu and len(case.limits) > 1 else (),
-        kv_overrides=case.model.kv_overrides,
-        chat_template="chatml" if case.model.needs_chatml else "auto",
-    )
-
-
-def _gpu_plans(placement: Placement, budget: MemoryBudget) -> list[DevicePlan]:
-    return [
-        DevicePlan(f"GPU{gpu}", free, sum(parts.values()), dict(parts))
-        for gpu, (free, parts) in enumerate(zip(budget.vram_free_bytes, placement.gpu_parts, strict=True))
-    ]
-
-
-def _cpu_plan(placement: Placement, budget: MemoryBudget, disk_bytes: int) -> DevicePlan:
-    parts = dict(placement.cpu_parts)
-    if disk_bytes:
-        parts[Part.ROUTED_EXPERTS] -= disk_bytes
-    held = {part: size for part, size in parts.items() if size}
-    return DevicePlan("CPU", budget.ram_left(placement.gpu_bytes), sum(held.values()), held)
-
-
-def _sum_of(devices: tuple[DevicePlan, ...], part: Part) -> int:
-    return sum(device.parts.get(part, 0) for device in devices)

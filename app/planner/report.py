@@ -12,14 +12,11 @@ from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts
 from app.hardware.gpu_merge import is_instance
 from app.hardware.verdicts import visible_gpus
 from app.hardware.verdicts_memory import MemoryNeeds, judge_drive, judge_needs
-from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
+from app.planner.facts import ALLOCATED_PARTS, MemoryBudget, OffloadPlan, Wishes
 from app.planner.plan import plan_offload
 
 SYSTEM_RAM_BYTES: Final = 2 * 1024**3
 SYSTEM_RAM_SHARE: Final = 8
-
-ALLOCATED_PARTS: Final = frozenset({Part.KV_CACHE, Part.STATE, Part.COMPUTE, Part.PROMPT_CACHE})
-"""What is no weight: never mapped from a file."""
 
 PLANNED_KINDS: Final = frozenset({FileKind.MODEL, FileKind.EMBEDDING, FileKind.RERANKER})
 """Kinds of file an engine loads by themselves."""

@@ -18,6 +18,7 @@ from app.planner.placement import (
     Cut,
     ModelSizes,
     Placement,
+    fits,
     largest_n_gpu_layers,
     place,
     smallest_n_cpu_moe,
@@ -25,6 +26,9 @@ from app.planner.placement import (
 
 KV_DEFAULT: Final = "f16"
 KV_SMALLER: Final = "q8_0"
+RPC_DEVICE: Final = "RPC"
+"""How engines name devices on other machines: RPC0, RPC1, ..."""
+
 SHORTER_CONTEXTS: Final = (4096, 2048)
 SMALL_MACHINE_RAM_BYTES: Final = 16 * 1024**3
 """A machine that can give less RAM than this is small; VRAM plays no part, so that more of it never costs."""
@@ -38,6 +42,7 @@ class Question:
         limits: Bytes each GPU may take: what is free minus the reserve.
         n_cpu_moe: Fixed number of blocks; None = as few as fit. Always 0 for a model without experts.
         context_length: What the model was made for.
+        prompt_cache_bytes: RAM for prompts already read.
     """
 
     sizes: ModelSizes
@@ -48,6 +53,7 @@ class Question:
     n_cpu_moe: int | None
     context_length: int | None
     vocabulary_size: int | None
+    prompt_cache_bytes: int = 0
 
     @property
     def all_experts(self) -> int:
@@ -60,18 +66,58 @@ def choose(question: Question) -> Placement:
     """Return the best placement there is; the caller checks whether RAM can carry it.
 
     More VRAM never leads to a larger N: whatever gives up quality or context does so only once all
-    experts are in RAM, and keeps them there.
+    experts are in RAM, and keeps them there. One GPU that holds everything works alone: cards that work one
+    after the other are no faster, and copy what passes between them.
     """
+    for limits in _one_gpu_each(question):
+        alone = replace(question, limits=limits)
+        if place(
+            question.sizes, replace(_first_cut(alone), n_cpu_moe=alone.n_cpu_moe or 0), limits
+        ).fits_gpus:
+            return _chosen(alone)
+    return _chosen(question)
+
+
+def _chosen(question: Question) -> Placement:
     first = _first_cut(question)
     n = question.n_cpu_moe
     if n is None and question.limits:
-        n = smallest_n_cpu_moe(question.sizes, first, question.limits)
+        n = _fewest_experts_in_ram(question, first)
     if n is not None or not question.limits:
         placement = place(question.sizes, replace(first, n_cpu_moe=n or 0), question.limits)
         if _is_good(question, placement):
             return _with_roomy_context(question, placement)
     fallback = question.all_experts if question.n_cpu_moe is None and question.limits else n or 0
     return _given_up(question, replace(first, n_cpu_moe=fallback))
+
+
+def _one_gpu_each(question: Question) -> Iterator[tuple[int, ...]]:
+    """Yield the limits with one GPU only, those of this machine before others, the largest first."""
+    limits, names = question.limits, question.budget.devices
+    if sum(1 for limit in limits if limit > 0) < 2:  # nothing to choose from
+        return
+    remote = [index < len(names) and names[index].startswith(RPC_DEVICE) for index in range(len(limits))]
+    for chosen in sorted(range(len(limits)), key=lambda index: (remote[index], -limits[index])):
+        yield tuple(limit if index == chosen else 0 for index, limit in enumerate(limits))
+
+
+def _fewest_experts_in_ram(question: Question, first: Cut) -> int | None:
+    """Return the smallest N that fits; no expert goes into memory shared with the processor if RAM is short.
+
+    What a chip takes of RAM cannot be given back, while pages of the model's file can, and are read again.
+    """
+    budget, sizes = question.budget, question.sizes
+    n = smallest_n_cpu_moe(sizes, first, question.limits)
+    if n is None or not any(budget.shared_vram_bytes):
+        return n
+    placement = place(sizes, replace(first, n_cpu_moe=n), question.limits)
+    if placement.cpu_bytes <= budget.ram_left(placement.gpu_bytes):
+        return n
+    own = [
+        max(0, limit - part) for limit, part in zip(question.limits, budget.shared_vram_bytes, strict=True)
+    ]
+    in_own = smallest_n_cpu_moe(sizes, first, own) if any(own) else None
+    return question.all_experts if in_own is None else in_own
 
 
 def is_unreduced(question: Question, placement: Placement) -> bool:
@@ -87,6 +133,8 @@ def is_unreduced(question: Question, placement: Placement) -> bool:
 def _given_up(question: Question, cut: Cut) -> Placement:
     if question.limits:
         for lesser in _lesser_cuts(question, cut):
+            if not fits(question.sizes, lesser, question.limits):
+                continue
             placement = place(question.sizes, lesser, question.limits)
             if _is_good(question, placement):
                 return placement
@@ -105,7 +153,8 @@ def _first_cut(question: Question) -> Cut:
             n_ctx=question.n_ctx or default_n_ctx(question.context_length),
             n_ubatch=default_n_ubatch(question.vocabulary_size, is_small_machine=is_small),
             kv_type=question.kv_type or KV_DEFAULT,
-        )
+        ),
+        prompt_cache_bytes=question.prompt_cache_bytes,
     )
 
 
@@ -142,14 +191,26 @@ def _with_roomy_context(question: Question, placement: Placement) -> Placement:
     if roomy <= CONTEXT_DEFAULT:
         return placement
     wider = place(question.sizes, replace(cut, extent=replace(cut.extent, n_ctx=roomy)), question.limits)
-    fits = wider.fits_gpus and wider.cpu_bytes <= question.budget.ram_left(wider.gpu_bytes)
-    return wider if fits else placement
+    has_room = wider.fits_gpus and wider.cpu_bytes <= question.budget.ram_left(wider.gpu_bytes)
+    return wider if has_room and can_be_promised(question.budget, wider) else placement
+
+
+def can_be_promised(budget: MemoryBudget, placement: Placement) -> bool:
+    """Return whether Windows lets programs allocate what a placement does beside mapped weights."""
+    if budget.commit_left_bytes is None:
+        return True
+    shared = budget.ram_free_bytes - budget.ram_left(placement.gpu_bytes)
+    return placement.allocated_bytes + shared <= budget.commit_left_bytes
+
+
+def can_be_carried(budget: MemoryBudget, placement: Placement) -> bool:
+    """Return whether RAM holds everything but routed experts, and the system allows it."""
+    is_held = placement.cpu_required_bytes <= budget.ram_left(placement.gpu_bytes)
+    return is_held and can_be_promised(budget, placement)
 
 
 def _is_good(question: Question, placement: Placement) -> bool:
     has_own_memory = not any(question.budget.shared_vram_bytes)
     if question.limits and placement.cut.n_gpu_layers == ALL_LAYERS and has_own_memory:
         return placement.fits_gpus  # what is left in RAM cannot be made less by giving anything up
-    return placement.fits_gpus and placement.cpu_required_bytes <= question.budget.ram_left(
-        placement.gpu_bytes
-    )
+    return placement.fits_gpus and can_be_carried(question.budget, placement)

@@ -91,7 +91,8 @@ def test_vram_0_is_a_machine_without_a_gpu(model: Path, capsys: pytest.CaptureFi
 def test_several_gpus_are_given_with_commas(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = planned(capsys, model, "--vram", "12GiB,8GiB", "--ram", "64GiB")
     assert [device["free_bytes"] for device in plan["devices"]] == [12 * GIB, 8 * GIB, 64 * GIB]
-    assert sum(plan["options"]["tensor_split"]) == 5
+    # one card holds all of it
+    assert (plan["options"]["split_mode"], plan["options"]["main_gpu"]) == ("none", 0)
 
 
 def test_a_recorded_machine_is_planned_for(

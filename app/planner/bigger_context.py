@@ -1,0 +1,85 @@
+"""The longest context that costs next to nothing, as a card beside the ladder."""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from app.options import ALL_LAYERS
+from app.planner.carried_out import disk_share_bytes, speed_of
+from app.planner.engine_options import Case
+from app.planner.facts import LadderStep, Part
+from app.planner.judge import LARGEST_CONTEXT
+from app.planner.ladder import Rung, rung_of, step_of
+from app.planner.placement import Placement, fits, place, smallest_n_cpu_moe
+from app.planner.search import can_be_carried
+
+NAME: Final = "bigger_context"
+COST_SHARE: Final = 0.05
+STEP_TOKENS: Final = 1024
+STEPS_PER_DOUBLING: Final = 4
+
+
+def bigger_context(case: Case, top: Rung) -> LadderStep | None:
+    """Return the plan with the longest context that costs less than a twentieth of its speed.
+
+    Compared while as many tokens are in the context; what a fuller one costs is paid in any plan. Where
+    speeds were not measured, nothing may leave its place.
+    """
+    lengths = _longer(case, top.placement.cut.extent.n_ctx)
+    found = bisect_left(lengths, True, key=lambda n_ctx: _with_context(case, top.placement, n_ctx) is None)
+    longer = _with_context(case, top.placement, lengths[found - 1]) if found else None
+    return None if longer is None else step_of(NAME, rung_of(case, NAME, longer), top, top)
+
+
+def _longer(case: Case, n_ctx: int) -> list[int]:
+    """Return the lengths to choose from: four in each doubling, and the model's own."""
+    longest = min(case.model.context_length or 0, LARGEST_CONTEXT)
+    lengths, step = [], STEP_TOKENS
+    while n_ctx < longest:
+        while n_ctx >= 2 * STEPS_PER_DOUBLING * step:
+            step *= 2
+        n_ctx = min((n_ctx // step + 1) * step, longest)
+        lengths.append(n_ctx)
+    return lengths
+
+
+def _with_context(case: Case, top: Placement, n_ctx: int) -> Placement | None:
+    """Return the placement with another context on the same GPUs; None when too dear or too big."""
+    question, budget = case.question, case.question.budget
+    cut = replace(top.cut, extent=replace(top.cut.extent, n_ctx=n_ctx))
+    limits = [limit if count else 0 for limit, count in zip(question.limits, top.gpu_items, strict=True)]
+    if not fits(question.sizes, cut, limits):
+        if question.n_cpu_moe is not None or top.cut.n_gpu_layers != ALL_LAYERS:
+            return None
+        n_cpu_moe = smallest_n_cpu_moe(question.sizes, cut, limits)
+        if n_cpu_moe is None:
+            return None
+        cut = replace(cut, n_cpu_moe=n_cpu_moe)
+    longer = place(question.sizes, cut, limits)
+    return longer if can_be_carried(budget, longer) and _is_cheap(case, top, longer) else None
+
+
+def _is_cheap(case: Case, top: Placement, longer: Placement) -> bool:
+    budget = case.question.budget
+    moves = longer.cut.n_cpu_moe != top.cut.n_cpu_moe
+    if not moves and disk_share_bytes(longer, budget) <= disk_share_bytes(top, budget):
+        return True
+    before = speed_of(case.model, budget, top)
+    after = speed_of(case.model, budget, _with_cache_of(top, longer))
+    return before is not None and after is not None and after.high > (1 - COST_SHARE) * before.high
+
+
+def _with_cache_of(top: Placement, longer: Placement) -> Placement:
+    """Return the longer placement with a cache no fuller than the plan's own can be."""
+    share = _cached(top) / _cached(longer) if _cached(longer) else 1.0
+
+    def filled(parts: Mapping[Part, int]) -> Mapping[Part, int]:
+        cache = parts.get(Part.KV_CACHE, 0)
+        return {**parts, Part.KV_CACHE: int(cache * share)} if cache else parts
+
+    return replace(longer, gpu_parts=tuple(map(filled, longer.gpu_parts)), cpu_parts=filled(longer.cpu_parts))
+
+
+def _cached(placement: Placement) -> int:
+    return sum(parts.get(Part.KV_CACHE, 0) for parts in (*placement.gpu_parts, placement.cpu_parts))

@@ -1,0 +1,54 @@
+"""A placement and its options -> what each device holds, and how fast that answers."""
+
+from app.gguf.facts import ModelFacts
+from app.options import EngineOptions
+from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, SpeedRange
+from app.planner.placement import Placement
+from app.planner.speed import tokens_per_second
+
+
+def carried_out(
+    model: ModelFacts, budget: MemoryBudget, placement: Placement, options: EngineOptions
+) -> OffloadPlan:
+    """Return the plan as far as the placement decides it."""
+    disk_bytes = disk_share_bytes(placement, budget)
+    devices = (*_gpu_plans(placement, budget), _cpu_plan(placement, budget, disk_bytes))
+    return OffloadPlan(
+        options=options,
+        devices=devices,
+        ram_bytes=devices[-1].planned_bytes,
+        disk_bytes=disk_bytes,
+        kv_cache_bytes=_sum_of(devices, Part.KV_CACHE) + _sum_of(devices, Part.STATE),
+        compute_bytes=_sum_of(devices, Part.COMPUTE),
+        tokens_per_second=speed_of(model, budget, placement),
+    )
+
+
+def speed_of(model: ModelFacts, budget: MemoryBudget, placement: Placement) -> SpeedRange | None:
+    """Return how fast a placement answers; None when that was not measured."""
+    return tokens_per_second(model, placement, disk_share_bytes(placement, budget), budget)
+
+
+def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:
+    """Return the routed expert bytes that RAM cannot hold beside everything else in it."""
+    excess = placement.cpu_bytes - budget.ram_left(placement.gpu_bytes)
+    return max(0, min(excess, placement.cpu_parts.get(Part.ROUTED_EXPERTS, 0)))
+
+
+def _gpu_plans(placement: Placement, budget: MemoryBudget) -> list[DevicePlan]:
+    return [
+        DevicePlan(f"GPU{gpu}", free, sum(parts.values()), dict(parts))
+        for gpu, (free, parts) in enumerate(zip(budget.vram_free_bytes, placement.gpu_parts, strict=True))
+    ]
+
+
+def _cpu_plan(placement: Placement, budget: MemoryBudget, disk_bytes: int) -> DevicePlan:
+    parts = dict(placement.cpu_parts)
+    if disk_bytes:
+        parts[Part.ROUTED_EXPERTS] -= disk_bytes
+    held = {part: size for part, size in parts.items() if size}
+    return DevicePlan("CPU", budget.ram_left(placement.gpu_bytes), sum(held.values()), held)
+
+
+def _sum_of(devices: tuple[DevicePlan, ...], part: Part) -> int:
+    return sum(device.parts.get(part, 0) for device in devices)
