@@ -110,15 +110,15 @@ def _budget(args: argparse.Namespace, context: CliContext) -> tuple[MemoryBudget
     machine = seen.budget
     if ram is None and not machine.ram_free_bytes:
         raise UsageError(texts.text("cli.plan.ram_unknown"))
-    gpus = machine.vram_free_bytes if vram is None else tuple(vram) if any(vram) else ()
-    budget = MemoryBudget(
-        ram_free_bytes=machine.ram_free_bytes if ram is None else ram,
-        vram_free_bytes=gpus,
-        drives_display=machine.drives_display if vram is None else tuple(i == 0 for i in range(len(gpus))),
-        performance_cores=machine.performance_cores,
-        shared_vram_bytes=machine.shared_vram_bytes if vram is None else (),
-        devices=machine.devices if vram is None else (),
-    )
+    budget = machine
+    if ram is not None:
+        budget = replace(budget, ram_free_bytes=ram, commit_left_bytes=None)
+    if vram is not None:
+        gpus = tuple(vram) if any(vram) else ()
+        screens = tuple(i == 0 for i in range(len(gpus)))
+        budget = replace(
+            budget, vram_free_bytes=gpus, drives_display=screens, shared_vram_bytes=(), devices=()
+        )
     return budget, seen
 
 

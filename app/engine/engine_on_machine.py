@@ -13,7 +13,7 @@ from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
 from app.hardware.facts import HardwareFacts
 from app.hardware.gpu_choice import GpuChoice, choose_gpus, judge_choice, without_excluded
 from app.hardware.verdicts import only_visible
-from app.hardware.verdicts_engine import judge_engine, judge_flavour, seen_by_engine
+from app.hardware.verdicts_engine import judge_engine, judge_flavour, match_devices, seen_by_engine
 from app.planner.facts import MemoryBudget
 from app.planner.report import budget_from
 
@@ -62,8 +62,16 @@ def build_on_machine(
     takes_devices = build is None or build.takes_devices is not False
     choice = choose_gpus(hardware, build, excluded, takes_devices=takes_devices)
     usable = without_excluded(seen_by_engine(only_visible(hardware), build), excluded)
-    budget = replace(budget_from(usable), devices=choice.devices)
+    budget = budget_from(usable, _device_names(usable, build, choice) if takes_devices else None)
+    budget = replace(budget, devices=choice.devices or budget.devices)
     return EngineOnMachine(hardware, build, choice, budget, _findings(hardware, build, choice))
+
+
+def _device_names(usable: HardwareFacts, build: EngineBuildFacts | None, choice: GpuChoice) -> dict[int, str]:
+    """Return what the engine calls each card; nothing where its variables number them anew, in our order."""
+    if build is None or choice.environment:
+        return {}
+    return {gpu.index: device.name for gpu, device in match_devices(usable.gpus, build.devices or ())}
 
 
 def _findings(
