@@ -129,7 +129,7 @@ def _load(engine: BlockingEngine, launch: Launch, report: ChatReport, view: Chat
     finally:
         view.clear_progress()
     report.add(report.loaded.findings)
-    report.add(launch.seen.judge_load(report.hello, report.loaded.buffers))
+    report.add(launch.seen.judge_load(report.hello, report.loaded))
 
 
 @contextlib.contextmanager

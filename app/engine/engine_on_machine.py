@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.engine.engine_devices import EngineReader
 from app.engine.llama_server_capabilities import read_capabilities, server_executable
 from app.engine.packs import EngineEntry
-from app.engine.protocol import BufferUse, Hello
+from app.engine.protocol import Hello, Loaded
 from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingError
 from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
@@ -38,11 +38,12 @@ class EngineOnMachine:
         """Return the engine with the variables that keep it from excluded cards."""
         return replace(spec, environment=tuple(self.choice.environment.items()))
 
-    def judge_load(self, hello: Hello | None, buffers: Collection[BufferUse]) -> tuple[Finding, ...]:
+    def judge_load(self, hello: Hello | None, loaded: Loaded) -> tuple[Finding, ...]:
         """Return whether what was loaded lies on the chosen cards only."""
         listed = hello.devices if hello is not None else ()
         devices = tuple(EngineDevice(device.name, device.description) for device in listed)
-        return judge_choice(self.choice, devices, [use.device for use in buffers])
+        buffers = [use.device for use in loaded.buffers]
+        return judge_choice(self.choice, devices, buffers, loaded.bus_ids)
 
 
 def engine_on_machine(

@@ -27,7 +27,7 @@ from app.engine.llama_server_child import ServerChild
 from app.engine.llama_server_generation import answer, why_gone
 from app.engine.llama_server_http import ServerLost, get_json
 from app.engine.llama_server_log import context_of_one_slot, read_applied
-from app.engine.log_reader import explain_exit, read_buffers
+from app.engine.log_reader import explain_exit, read_buffers, read_bus_ids
 from app.engine.protocol import (
     Checked,
     CheckModel,
@@ -217,6 +217,7 @@ class LlamaServerBackend:
             read_buffers(lines),
             context_of_one_slot(props, slots),
             findings,
+            read_bus_ids(lines),
         )
 
 

@@ -22,6 +22,11 @@ _BUFFER: Final = re.compile(
     r"\s{0,16}(?P<mib>\d{1,12}(?:\.\d{1,6})?) MiB"
 )
 
+_USED_CARD: Final = re.compile(
+    r"using device (?P<device>[^\s\[\]:]{1,64}) \(.{0,256}\)"
+    r" \((?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\)"
+)
+
 _GPU_MEMORY: Final = (
     re.compile(
         r"allocating (?P<mib>\d{1,12}(?:\.\d{1,6})?) MiB on device (?P<index>\d{1,3})"
@@ -100,6 +105,15 @@ def read_buffers(lines: Iterable[str]) -> tuple[BufferUse, ...]:
         for match in found
         if match
     )
+
+
+def read_bus_ids(lines: Iterable[str]) -> dict[str, str]:
+    """Return where the cards that llama.cpp uses sit on the PCI bus, by its names for them.
+
+    Source: `using device CUDA0 (NVIDIA H200) (0000:18:00.0) - x MiB free`; older builds name no place.
+    """
+    found = (_USED_CARD.search(line) for line in lines)
+    return {match["device"]: match["bus"] for match in found if match}
 
 
 def explain_exit(

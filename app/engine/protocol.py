@@ -147,12 +147,14 @@ class Loaded:
             a field the engine says nothing about is absent.
         buffers: What it took and where.
         context_length: Tokens of context in force.
+        bus_ids: Where the cards it uses sit, by its names for them; cards it gives no place of are left out.
     """
 
     applied: Mapping[str, Any]
     buffers: tuple[BufferUse, ...] = ()
     context_length: int | None = None
     findings: tuple[Finding, ...] = ()
+    bus_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

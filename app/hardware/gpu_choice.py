@@ -8,6 +8,7 @@ from typing import Final
 from app.findings import Finding, FindingCode, warning
 from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
 from app.hardware.facts import GpuInfo, HardwareFacts
+from app.hardware.gpu_merge import bus_address
 from app.hardware.verdicts import visible_gpus
 from app.hardware.verdicts_engine import fitting_gpus, match_devices
 
@@ -33,14 +34,24 @@ class GpuChoice:
         environment: Variables of its process.
         devices: What it is told to use, by its own names; empty = all it sees, or nothing where the plan has
             no GPU.
-        allowed: Names of the cards it may use; excluded: of the others.
+        kept: The cards it may use; out: the others.
     """
 
     environment: Mapping[str, str]
     devices: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
+    kept: tuple[GpuInfo, ...] = ()
+    out: tuple[GpuInfo, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Names of the cards it may use."""
+        return tuple(gpu.name for gpu in self.kept)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Names of the others."""
+        return tuple(gpu.name for gpu in self.out)
 
 
 def gpu_key(gpu: GpuInfo) -> str:
@@ -95,7 +106,7 @@ def choose_gpus(
     seen = visible_gpus(facts)
     out = tuple(gpu for gpu in seen if gpu_key(gpu) in excluded)
     kept = tuple(gpu for gpu in seen if gpu not in out)
-    choice = GpuChoice({}, allowed=_names_of(kept), excluded=_names_of(out))
+    choice = GpuChoice({}, kept=kept, out=out)
     if build is None or all(gpu not in fitting_gpus(seen, build) for gpu in out):
         return choice
     nvidia = [gpu for gpu in kept if gpu.vendor == "nvidia"]
@@ -114,27 +125,52 @@ def choose_gpus(
 
 
 def judge_choice(
-    choice: GpuChoice, devices: Sequence[EngineDevice], buffers: Collection[str]
+    choice: GpuChoice,
+    devices: Sequence[EngineDevice],
+    buffers: Collection[str],
+    bus_ids: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return whether an engine took memory on a card it was kept from, by the lines of its log.
+
+    A card is known by its place on the bus, else by the name the engine was told to use, else by what the
+    engine calls it: then, of cards that are called the same, no more may be used than are allowed.
 
     Args:
         devices: As it listed them when it started.
         buffers: Names of the devices it took memory on.
+        bus_ids: Their places, as far as the engine names them.
     """
-    said = {device.name: device.description for device in devices}
-    used = tuple(dict.fromkeys(said[name] for name in buffers if name in said))
-    wrong = tuple(name for name in used if _is_among(name, choice.excluded, choice.allowed))
+    gpus = (*choice.kept, *choice.out)
+    wrong: list[str] = []
+    without_place: Counter[str] = Counter()
+    for device in (device for device in devices if device.name in buffers):
+        gpu = _at((bus_ids or {}).get(device.name), gpus)
+        called = _called(device, gpus) if gpu is None else (gpu,)
+        if all(gpu in choice.kept for gpu in called):
+            continue
+        without_place[device.description] += 1
+        room = sum(gpu in choice.kept for gpu in called)
+        is_told = not choice.devices or device.name in choice.devices
+        if not is_told or without_place[device.description] > room:
+            wrong.append(device.description)
     if not wrong:
         return ()
-    values = {"used": wrong, "excluded": choice.excluded, "allowed": choice.allowed or None}
+    values = {"used": tuple(wrong), "excluded": choice.excluded, "allowed": choice.allowed or None}
     return (warning(FindingCode.GPU_CHOICE_NOT_HONOURED, **values),)
 
 
-def _is_among(device: str, excluded: Iterable[str], allowed: Iterable[str]) -> bool:
-    plain = device.lower()
-    is_allowed = any(name.lower() in plain or plain in name.lower() for name in allowed)
-    return not is_allowed and any(name.lower() in plain or plain in name.lower() for name in excluded)
+def _at(bus_id: str | None, gpus: Iterable[GpuInfo]) -> GpuInfo | None:
+    address = bus_address(bus_id)
+    if address is None:
+        return None
+    return next((gpu for gpu in gpus if bus_address(gpu.pci_bus_id) == address), None)
+
+
+def _called(device: EngineDevice, gpus: Iterable[GpuInfo]) -> tuple[GpuInfo, ...]:
+    """Return the cards a device may be by its name: those of exactly this one, else of one that holds it."""
+    plain, names = device.description.lower(), [(gpu, gpu.name.lower()) for gpu in gpus]
+    exact = tuple(gpu for gpu, name in names if name == plain)
+    return exact or tuple(gpu for gpu, name in names if name in plain or plain in name)
 
 
 def _twins(kept: Iterable[GpuInfo], out: Iterable[GpuInfo]) -> Iterable[Finding]:
@@ -151,7 +187,3 @@ def _names(word: str, gpu: GpuInfo) -> bool:
     exact = [name.lower() for name in (gpu.pci_bus_id, gpu.luid, gpu_key(gpu)) if name]
     by_uuid = len(word) > len("gpu-") and (gpu.uuid or "").lower().startswith(word)
     return bool(word) and (word in exact or by_uuid or word in gpu.name.lower())
-
-
-def _names_of(gpus: Iterable[GpuInfo]) -> tuple[str, ...]:
-    return tuple(gpu.name for gpu in gpus)

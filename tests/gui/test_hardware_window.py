@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from PySide6.QtWidgets import QApplication
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine.engine_devices import EngineReader
 from app.engine.packs import ECHO
-from app.engine.protocol import DeviceInfo
+from app.engine.protocol import BufferUse, DeviceInfo, Hello, Loaded
 from app.engine.session import EngineSession
 from app.engine.session_state import SessionEvent
 from app.engine.spec import EngineSpec
@@ -27,6 +28,8 @@ from app.ui.controllers.model_jobs import make_session
 from app.ui.main_window import SETTINGS
 from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
+from app.ui.views.dock import PLAN
+from app.ui.widgets.labels import TextLabel
 from tests.controller_setup import write_model
 from tests.fakes import FAKE_HOST, GIB, FakeGpuSource, FakeHostSource
 from tests.unit.engine.test_binary_imports import linux_program
@@ -217,10 +220,7 @@ def test_own_and_shared_memory_are_told_apart(make: Make, desktop: FakeDesktop) 
 def test_what_was_picked_is_planned_charted_and_told_to_the_engine(
     make: Make, gpus: FakeGpuSource, desktop: FakeDesktop, tmp_path: Path, data_home: Path
 ) -> None:
-    folder = engines_folder() / "cuda-12.4"
-    folder.mkdir(parents=True)
-    (folder / SERVER).write_bytes(b"#!/bin/sh\n")
-    (folder / "libggml-cuda.so").write_bytes(linux_program())
+    folder = cuda_engine()
     listed = (DeviceInfo("CUDA0", OLD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
     sessions = SessionMaker()
     reader = EngineReader(None, lambda _: listed)
@@ -244,6 +244,63 @@ def test_what_was_picked_is_planned_charted_and_told_to_the_engine(
     assert dict(sessions.asked[-1].environment) == {"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}
     driver.click(window.settings_page.gpus.switches()["uuid:gpu-aaaa"])
     assert driver.view.needs_reload
+
+
+class DisobedientMaker:
+    """Runs the echo engine, whose words about cards are those of one that leaves its variables unread."""
+
+    def __init__(self, bus_ids: dict[str, str]) -> None:
+        self._bus_ids = bus_ids
+
+    def __call__(self, spec: EngineSpec, listener: Callable[[SessionEvent], None]) -> EngineSession:
+        def tell(event: SessionEvent) -> None:
+            if isinstance(event, Hello):
+                event = replace(event, devices=(DeviceInfo("CUDA0", GOOD.name, "gpu"),))
+            elif isinstance(event, Loaded):
+                event = replace(event, buffers=(BufferUse("CUDA0", "model", GIB),), bus_ids=self._bus_ids)
+            listener(event)
+
+        return make_session(ECHO, tell)
+
+
+@pytest.mark.parametrize(
+    ("bus_id", "codes"), [("0000:03:00.0", [FindingCode.GPU_CHOICE_NOT_HONOURED]), ("0000:02:00.0", [])]
+)
+def test_a_card_that_was_excluded_and_is_used_all_the_same_is_told_in_the_plan(
+    make: Make, desktop: FakeDesktop, tmp_path: Path, data_home: Path, bus_id: str, codes: list[FindingCode]
+) -> None:
+    folder = cuda_engine()
+    twin = replace(GOOD, index=2, uuid="GPU-dddd", pci_bus_id="00000000:03:00.0")
+    good = replace(GOOD, pci_bus_id="00000000:02:00.0")
+    listed = (DeviceInfo("CUDA0", GOOD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
+    real = replace(
+        ports(FakeGpuSource([good, twin], DRIVER), desktop),
+        make_session=DisobedientMaker({"CUDA0": bus_id}),
+        engine_reader=EngineReader(None, lambda _: listed),
+    )
+    driver = make(real, Settings(engine=folder.name, language="en", excluded_gpus=("uuid:gpu-dddd",)))
+    driver.show(write_model(tmp_path))
+    driver.wait_for_phase(ModelPhase.PLANNED)
+    driver.program.model.load()
+    driver.wait_for_phase(ModelPhase.READY)
+    told = [f for f in driver.view.findings if f.code is FindingCode.GPU_CHOICE_NOT_HONOURED]
+    assert [finding.code for finding in told] == codes
+    window = driver.program.window
+    window.set_dock_open(True)
+    window.dock.show_tab(PLAN)
+    driver.wait_for(lambda: window.dock.plan_tab.isVisible())
+    says = "The engine took memory on NVIDIA GeForce RTX 3090, although"
+    labels = cast("list[TextLabel]", window.dock.plan_tab.findChildren(TextLabel))
+    assert any(label.isVisible() and says in label.text() for label in labels) == bool(codes)
+
+
+def cuda_engine() -> Path:
+    """Return the folder of an engine for CUDA, as far as files tell."""
+    folder = engines_folder() / "cuda-12.4"
+    folder.mkdir(parents=True)
+    (folder / SERVER).write_bytes(b"#!/bin/sh\n")
+    (folder / "libggml-cuda.so").write_bytes(linux_program())
+    return folder
 
 
 def test_a_spill_while_answers_come_is_told_in_monitor_and_plan_once(

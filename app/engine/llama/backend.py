@@ -9,7 +9,7 @@ from app.engine.llama.generate import Generator
 from app.engine.llama.load import LoadedModel, accepts, load_model
 from app.engine.llama.params import check_params, native_params
 from app.engine.llama.rpc import add_rpc_servers
-from app.engine.log_reader import explain_load_failure, read_buffers
+from app.engine.log_reader import explain_load_failure, read_buffers, read_bus_ids
 from app.engine.protocol import (
     Checked,
     CheckModel,
@@ -59,7 +59,8 @@ class LlamaBackend:
         applied["rpc_servers"] = [
             server for server, where in servers.items() if where.endpoint in applied["rpc_servers"]
         ]
-        return Loaded(applied, buffers, applied["n_ctx"], unencrypted_notes(servers))
+        notes = unencrypted_notes(servers)
+        return Loaded(applied, buffers, applied["n_ctx"], notes, read_bus_ids(lines))
 
     def check(self, command: CheckModel) -> Checked:
         """Load without reading tensors. Some bad expert metadata aborts the process instead."""

@@ -69,17 +69,18 @@ def judged(view: ModelView, background: Background) -> ModelView:
 
 
 def _findings(view: ModelView, background: Background) -> tuple[Finding, ...]:
+    """Return the gravest first; among these, what happened before what was foreseen."""
     checked = background.checked
     if checked is None:
         return ()
     found = (
+        *(background.in_use if view.loaded else ()),
+        *(view.loaded.findings if view.loaded else ()),
         *checked.findings,
         *(() if background.is_english else checked.notes),
         *(view.plan.findings if view.plan else ()),
         *checked.of_machine,
         *_of_memory(view, checked),
-        *(view.loaded.findings if view.loaded else ()),
-        *(background.in_use if view.loaded else ()),
     )
     unique = [finding for index, finding in enumerate(found) if finding not in found[:index]]
     order = list(Severity)

@@ -294,7 +294,7 @@ class ModelController(ModelTeller):
     def _judged_load(self, loaded: Loaded) -> Loaded:
         if self._on_cards is None:
             return loaded
-        found = self._on_cards.judge_load(self._view.hello, loaded.buffers)
+        found = self._on_cards.judge_load(self._view.hello, loaded)
         return replace(loaded, findings=(*loaded.findings, *found))
 
     @Slot(object, bool)

@@ -7,7 +7,7 @@ from app.engine.client import worker_command
 from app.engine.engine_devices import EngineReader
 from app.engine.engine_on_machine import engine_on_machine
 from app.engine.packs import WORKER, EngineEntry, PackRecord
-from app.engine.protocol import BufferUse, DeviceInfo, Hello
+from app.engine.protocol import BufferUse, DeviceInfo, Hello, Loaded
 from app.engine.spec import BackendKind, EngineSpec
 from app.findings import FindingCode
 from app.hardware.facts import DriverInfo, GpuInfo, HardwareFacts
@@ -18,8 +18,12 @@ from tests.fakes import FAKE_HOST, GIB
 from tests.planner_models import moe_facts
 from tests.unit.engine.test_binary_imports import windows_program
 
-OLD = GpuInfo(0, "NVIDIA GeForce GTX 1660 SUPER", "nvidia", "GPU-aaaa", "01:00.0", 6 * GIB, 5 * GIB, (7, 5))
-GOOD = GpuInfo(1, "NVIDIA GeForce RTX 3090", "nvidia", "GPU-bbbb", "02:00.0", 24 * GIB, 23 * GIB, (8, 6))
+OLD = GpuInfo(
+    0, "NVIDIA GeForce GTX 1660 SUPER", "nvidia", "GPU-aaaa", "00000000:01:00.0", 6 * GIB, 5 * GIB, (7, 5)
+)
+GOOD = GpuInfo(
+    1, "NVIDIA GeForce RTX 3090", "nvidia", "GPU-bbbb", "00000000:02:00.0", 24 * GIB, 23 * GIB, (8, 6)
+)
 PC = HardwareFacts(FAKE_HOST, DriverInfo("551.61", (12, 4)), (OLD, GOOD))
 LISTED = (
     DeviceInfo("Vulkan0", GOOD.name, "gpu", 23 * GIB, 24 * GIB),
@@ -50,10 +54,14 @@ def test_vulkan_is_told_its_device_by_the_plan(tmp_path: Path) -> None:
     assert plan.options.devices == ("Vulkan0",)
     assert all(step.options.devices == ("Vulkan0",) for step in plan.ladder)
     hello = Hello("llama-server", "b1", LISTED)
-    (finding,) = seen.judge_load(hello, [BufferUse("Vulkan1", "model", GIB), BufferUse("CPU", "model", GIB)])
+    both = Loaded({}, (BufferUse("Vulkan1", "model", GIB), BufferUse("CPU", "model", GIB)))
+    (finding,) = seen.judge_load(hello, both)
     assert finding.code is FindingCode.GPU_CHOICE_NOT_HONOURED
     assert finding.values["used"] == (OLD.name,)
-    assert seen.judge_load(hello, [BufferUse("Vulkan0", "model", GIB)]) == ()
+    assert seen.judge_load(hello, Loaded({}, (BufferUse("Vulkan0", "model", GIB),))) == ()
+    swapped = Loaded({}, (BufferUse("Vulkan0", "model", GIB),), bus_ids={"Vulkan0": "0000:01:00.0"})
+    (finding,) = seen.judge_load(hello, swapped)
+    assert finding.code is FindingCode.GPU_CHOICE_NOT_HONOURED
 
 
 def test_a_card_that_is_excluded_and_unseen_is_not_told(tmp_path: Path) -> None:

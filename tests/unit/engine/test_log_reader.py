@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.log_reader import explain_exit, explain_load_failure, read_buffers
+from app.engine.log_reader import explain_exit, explain_load_failure, read_buffers, read_bus_ids
 from app.engine.protocol import BufferUse
 from app.findings import FindingCode
 
@@ -42,6 +42,17 @@ def test_an_rpc_device_loses_its_address() -> None:
         ("CPU", "compute"),
     ]
     assert uses[1].size_bytes == round(0.09 * MIB)
+
+
+def test_the_place_of_a_card_is_read_whatever_the_card_is_called() -> None:
+    lines = [
+        "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA H200) (0000:18:00.0) - 142 MiB free",
+        "llama_prepare_model_devices: using device Vulkan1 (Intel(R) Arc(TM) A770 (DG2)) (0000:03:00.0) - 1",
+        "llama_prepare_model_devices: using device RPC0 (127.0.0.1:50052) (unknown id) - 24105 MiB free",
+        "llama_model_load_from_file_impl: using device ROCm0 (AMD Radeon RX 7900 XTX) - 24105 MiB free",
+    ]
+    assert read_bus_ids(lines) == {"CUDA0": "0000:18:00.0", "Vulkan1": "0000:03:00.0"}
+    assert read_bus_ids(lines_of("server-loaded-rpc-cpu-moe")) == {}
 
 
 def test_two_caches_on_one_device_are_two_entries() -> None:

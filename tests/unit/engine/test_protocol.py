@@ -51,6 +51,7 @@ MESSAGES: tuple[Message, ...] = (
         (BufferUse("CPU", "model", 9),),
         4096,
         (warning(FindingCode.OPTION_NOT_APPLIED, name="n_ctx", asked=1, applied=2),),
+        {"CUDA0": "0000:18:00.0"},
     ),
     Checked(accepted=False, findings=(error(FindingCode.ENGINE_REJECTS_MODEL, reason="r"),)),
     PromptProgress(7, 1, 2),

@@ -112,12 +112,50 @@ def test_cards_of_one_name_are_told_apart_by_their_size() -> None:
 
 
 def test_memory_on_an_excluded_card_is_a_finding_with_names() -> None:
-    choice = GpuChoice({}, (), (GOOD.name,), (OLD.name,))
+    choice = GpuChoice({}, (), (GOOD,), (OLD,))
     (finding,) = judge_choice(choice, VULKAN.devices or (), ("Vulkan0", "Vulkan1", "CPU_Mapped"))
     assert finding.code is FindingCode.GPU_CHOICE_NOT_HONOURED
     assert finding.values == {"used": (OLD.name,), "excluded": (OLD.name,), "allowed": (GOOD.name,)}
     assert judge_choice(choice, VULKAN.devices or (), ("Vulkan0", "CPU")) == ()
     assert judge_choice(GpuChoice({}), VULKAN.devices or (), ("Vulkan0", "Vulkan1")) == ()
+
+
+TWIN = replace(GOOD, index=2, uuid="GPU-dddd", pci_bus_id="00000000:03:00.0")
+LISTED_TWINS = (
+    EngineDevice("Vulkan0", GOOD.name, 24576 * MIB),
+    EngineDevice("Vulkan1", GOOD.name, 24576 * MIB),
+)
+
+
+def used_cards(choice: GpuChoice, buffers: list[str], bus_ids: dict[str, str] | None = None) -> list[object]:
+    return [f.values["used"] for f in judge_choice(choice, LISTED_TWINS, buffers, bus_ids)]
+
+
+def test_of_twins_the_used_one_is_known_by_its_place_on_the_bus() -> None:
+    choice = GpuChoice({}, ("Vulkan0",), (GOOD,), (TWIN,))
+    places = {"Vulkan0": "0000:03:00.0", "Vulkan1": "0000:02:00.0"}
+    assert used_cards(choice, ["Vulkan0"], places) == [(TWIN.name,)]
+    assert used_cards(choice, ["Vulkan1"], places) == []
+    assert used_cards(choice, ["Vulkan0"], {"Vulkan0": "0000:02:00.0"}) == []
+
+
+def test_of_twins_without_a_place_no_more_are_used_than_are_allowed() -> None:
+    by_uuid = GpuChoice({"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}, (), (GOOD,), (TWIN,))
+    assert used_cards(by_uuid, ["Vulkan0"]) == []
+    assert used_cards(by_uuid, ["Vulkan0", "Vulkan1"]) == [(TWIN.name,)]
+    by_name = GpuChoice({}, ("Vulkan0",), (GOOD,), (TWIN,))
+    assert used_cards(by_name, ["Vulkan0"]) == []
+    assert used_cards(by_name, ["Vulkan1"]) == [(TWIN.name,)]
+
+
+def test_a_card_whose_name_begins_with_that_of_an_allowed_one_is_another() -> None:
+    short, long = (
+        replace(OLD, name="NVIDIA GeForce RTX 4070"),
+        replace(GOOD, name="NVIDIA GeForce RTX 4070 Ti"),
+    )
+    device = EngineDevice("Vulkan0", long.name)
+    assert judge_choice(GpuChoice({}, (), (short,), (long,)), [device], ["Vulkan0"])
+    assert not judge_choice(GpuChoice({}, (), (long,), (short,)), [device], ["Vulkan0"])
 
 
 def test_a_card_is_named_by_itself_before_its_place() -> None:
