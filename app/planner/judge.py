@@ -7,7 +7,7 @@ from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS, BOUNDS, CONTEXT_DEFAULT, default_n_ctx, reserve_bytes
 from app.planner.facts import MemoryBudget, Part, SpeedRange, Wishes
 from app.planner.placement import Placement
-from app.planner.search import KV_DEFAULT
+from app.planner.search import KV_DEFAULT, is_remote
 from app.planner.sizes import block_count
 
 MARGIN_BYTES: Final = 512 * 1024**2
@@ -73,7 +73,11 @@ def placement_findings(
     placement: Placement, budget: MemoryBudget, wishes: Wishes, model: ModelFacts
 ) -> tuple[Finding, ...]:
     """Judge a placement against the memory there is."""
-    findings = [*_given_up(placement, wishes, model), *_vram(placement, budget), *_ram(placement, budget)]
+    findings = [
+        *_given_up(placement, budget, wishes, model),
+        *_vram(placement, budget),
+        *_ram(placement, budget),
+    ]
     if any(placement.gpu_items) and placement.cut.n_gpu_layers != ALL_LAYERS:
         layers, total = sum(placement.gpu_items), block_count(model) + 1
         findings.append(note(FindingCode.LAYERS_IN_RAM, gpu_layers=layers, layers=total))
@@ -132,13 +136,14 @@ def known_troubles(model: ModelFacts, budget: MemoryBudget, placement: Placement
     return tuple(findings)
 
 
-def _given_up(placement: Placement, wishes: Wishes, model: ModelFacts) -> list[Finding]:
+def _given_up(placement: Placement, budget: MemoryBudget, wishes: Wishes, model: ModelFacts) -> list[Finding]:
     extent = placement.cut.extent
     findings = []
     usual = wishes.n_ctx or default_n_ctx(model.context_length)
     if extent.n_ctx < usual:
         findings.append(note(FindingCode.CONTEXT_REDUCED, asked=usual, n_ctx=extent.n_ctx))
-    if any(placement.gpu_items) and not placement.cut.op_offload:
+    helpers = [gpu for gpu, count in enumerate(placement.gpu_items) if count and not is_remote(budget, gpu)]
+    if helpers and not placement.cut.op_offload:
         findings.append(note(FindingCode.PROMPT_ON_CPU, n_ubatch=extent.n_ubatch))
     if wishes.kv_type is None and extent.kv_type != KV_DEFAULT:
         findings.append(note(FindingCode.KV_TYPE_CHANGED, before=KV_DEFAULT, kv_type=extent.kv_type))

@@ -93,11 +93,12 @@ def _chosen(question: Question) -> Placement:
 
 def _one_gpu_each(question: Question) -> Iterator[tuple[int, ...]]:
     """Yield the limits with one GPU only, those of this machine before others, the largest first."""
-    limits, names = question.limits, question.budget.devices
-    if sum(1 for limit in limits if limit > 0) < 2:  # nothing to choose from
+    limits = question.limits
+    usable = [index for index, limit in enumerate(limits) if limit > 0]
+    if len(limits) == 1:  # nothing to choose from
         return
-    remote = [index < len(names) and names[index].startswith(RPC_DEVICE) for index in range(len(limits))]
-    for chosen in sorted(range(len(limits)), key=lambda index: (remote[index], -limits[index])):
+    order = sorted(usable, key=lambda index: (is_remote(question.budget, index), -limits[index]))
+    for chosen in order:
         yield tuple(limit if index == chosen else 0 for index, limit in enumerate(limits))
 
 
@@ -154,8 +155,20 @@ def _first_cut(question: Question) -> Cut:
             n_ubatch=default_n_ubatch(question.vocabulary_size, is_small_machine=is_small),
             kv_type=question.kv_type or KV_DEFAULT,
         ),
+        op_offload=not _are_all_remote(question),
         prompt_cache_bytes=question.prompt_cache_bytes,
     )
+
+
+def _are_all_remote(question: Question) -> bool:
+    """Return whether no GPU would copy weights out of this machine's RAM: RPC devices never do."""
+    used = [index for index, limit in enumerate(question.limits) if limit > 0]
+    return bool(used) and all(is_remote(question.budget, index) for index in used)
+
+
+def is_remote(budget: MemoryBudget, gpu: int) -> bool:
+    """Return whether a GPU of the budget belongs to an RPC server."""
+    return gpu < len(budget.devices) and budget.devices[gpu].startswith(RPC_DEVICE)
 
 
 def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
@@ -167,7 +180,7 @@ def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
     if question.kv_type is None and can_be_quantized(question.sizes.caches):
         extent = replace(extent, kv_type=KV_SMALLER)
         yield replace(cut, extent=extent)
-    if question.limits and question.sizes.graph.largest_expert_tensor:
+    if cut.op_offload and question.limits and question.sizes.graph.largest_expert_tensor:
         cut = replace(cut, op_offload=False)
         yield replace(cut, extent=extent)
     if question.n_ctx is None:

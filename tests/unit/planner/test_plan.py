@@ -171,10 +171,20 @@ def test_a_smaller_cache_type_is_used_when_it_saves_all_layers() -> None:
 
 def test_then_the_context_gets_shorter() -> None:
     model = dense_facts(blocks=32, block_bytes=100 * MIB)
-    plan = auto(model, one_gpu(int(4.5 * GIB)))
-    assert plan.options.n_gpu_layers == ALL_LAYERS
-    assert plan.options.n_ctx in (4096, 2048)
-    assert FindingCode.CONTEXT_REDUCED in codes(plan)
+    steps: list[tuple[bool, str, int]] = []
+    for vram in range(int(5.2 * GIB), int(4.2 * GIB), -8 * MIB):
+        plan = auto(model, one_gpu(vram))
+        step = (plan.options.n_gpu_layers == ALL_LAYERS, plan.options.type_k, plan.options.n_ctx)
+        if step not in steps:
+            steps.append(step)
+        assert (FindingCode.CONTEXT_REDUCED in codes(plan)) is (plan.options.n_ctx < 8192)
+    assert steps == [
+        (True, "f16", 8192),
+        (True, "q8_0", 8192),
+        (True, "q8_0", 4096),
+        (True, "q8_0", 2048),
+        (False, "f16", 8192),
+    ]
 
 
 def test_then_layers_stay_in_ram_with_the_usual_cache_and_context() -> None:
