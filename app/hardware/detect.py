@@ -77,6 +77,12 @@ class Detection:
             self._news.clear()
             yield replace(self.facts(0.0), findings=())
 
+    def has_news(self) -> bool:
+        """Return whether a probe has answered since this was asked last, or an arrival was yielded."""
+        has_news = self._news.is_set()
+        self._news.clear()
+        return has_news
+
     def _is_complete(self) -> bool:
         others: tuple[Probe[Any] | None, ...] = (self._host, self._driver, self._runtime, self._system)
         return all(probe.has_ended for probe in (*others, *self._gpus.values()) if probe is not None)

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.engine.engine_on_machine import EngineOnMachine
 from app.findings import FindingCode
 from app.hardware.facts import DriverInfo, GpuInfo, GpuSample, HardwareFacts, Sample
 from app.ui.bridge import Bridge
+from app.ui.controllers import machine_controller
 from app.ui.controllers.machine_controller import MachineController
 from app.ui.tasks import Tasks
 from tests.fakes import FAKE_HOST, GIB, FakeGpuSource, FakeHostSource
@@ -89,6 +91,23 @@ def test_a_hung_driver_costs_its_own_facts_and_they_come_late(
     gpus.hang.set()
     qtbot.waitUntil(lambda: len(machine.facts) == 2, timeout=WAIT_MS)
     assert machine.facts[1] == HardwareFacts(FAKE_HOST, DRIVER, (CARD,))
+
+
+def test_a_driver_that_answers_when_nobody_waits_any_more_is_told_all_the_same(
+    machine: Machine, gpus: FakeGpuSource, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_controller, "PROBE_TIMEOUT_SECONDS", 0.4)
+    monkeypatch.setattr(machine_controller, "LATE_LOOK_SECONDS", 0.05)
+    engines: list[EngineOnMachine] = []
+    machine.controller.engine_seen.connect(engines.append)
+    gpus.hang = threading.Event()
+    machine.controller.start()
+    qtbot.waitUntil(lambda: len(machine.facts) == 2, timeout=WAIT_MS)
+    assert {f.values["seconds"] for f in machine.facts[1].findings} == {0.4}
+    qtbot.waitUntil(lambda: len(engines) == 1, timeout=WAIT_MS)
+    gpus.hang.set()
+    qtbot.waitUntil(lambda: machine.controller.hardware == HardwareFacts(FAKE_HOST, DRIVER, (CARD,)))
+    qtbot.waitUntil(lambda: engines[-1].hardware.gpus == (CARD,), timeout=WAIT_MS)
 
 
 def test_a_driver_that_hung_is_not_waited_for_long_again(machine: Machine, gpus: FakeGpuSource) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.engine_on_machine import EngineOnMachine
 from app.findings import FindingCode
@@ -20,6 +20,9 @@ from app.ui.tasks import Tasks
 
 FIRST_LOOK_SECONDS: Final = 1.0
 """The hardware card shows what answered by then; what comes later fills in."""
+
+LATE_LOOK_SECONDS: Final = 2.0
+"""How often it is seen whether a probe that nobody waits for any more has answered after all."""
 
 GENERATING_INTERVAL_SECONDS: Final = 0.5
 HIDDEN_INTERVAL_SECONDS: Final = 30.0
@@ -175,9 +178,30 @@ class MachineController(QObject):
         self._show(facts)
         if _is_incomplete(facts):
             self._has_hung_probe = True
-            self._tasks.run_in_background(lambda: detection.facts(PROBE_TIMEOUT_SECONDS), self._show)
+            self._await_rest(detection)
         else:
             self.see_engine()
+
+    def _await_rest(self, detection: Detection) -> None:
+        rest = partial(detection.facts, PROBE_TIMEOUT_SECONDS)
+        self._tasks.run_in_background(rest, partial(self._on_rest, detection))
+
+    def _on_rest(self, detection: Detection, facts: HardwareFacts) -> None:
+        self._show(facts)
+        self.see_engine()
+        if _is_incomplete(facts):
+            self._look_later(detection)
+
+    def _look_later(self, detection: Detection) -> None:
+        QTimer.singleShot(round(1000 * LATE_LOOK_SECONDS), self, partial(self._on_late_look, detection))
+
+    def _on_late_look(self, detection: Detection) -> None:
+        if self._is_stopped:
+            return
+        if detection.has_news():
+            self._await_rest(detection)
+        else:
+            self._look_later(detection)
 
     def _show(self, facts: HardwareFacts) -> None:
         if facts != self._hardware:
