@@ -1,6 +1,5 @@
 """Values stored in the wrong type, as the type that engines want, where they mean one."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -8,6 +7,8 @@ from app.gguf.reader import MetadataValue
 from app.options import KvOverrideValue
 
 MOST_U32: Final = 2**32 - 1
+MOST_F32: Final = (2 - 2**-23) * 2.0**127
+LEAST_F32: Final = 2.0**-149
 
 
 def as_type(type_name: str, stored: MetadataValue | None) -> KvOverrideValue | None:
@@ -36,7 +37,12 @@ def _real(stored: MetadataValue | None) -> float | None:
         number = float(stored)
     except (ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) else None
+    return number if _fits_f32(number) else None
+
+
+def _fits_f32(number: float) -> bool:
+    """Return whether engines can hold it: neither endless nor, unlike what is stored, nothing."""
+    return number == 0.0 or LEAST_F32 <= abs(number) <= MOST_F32
 
 
 def _claim(stored: MetadataValue | None) -> bool | None:
