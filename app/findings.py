@@ -99,6 +99,7 @@ class FindingCode(StrEnum):
     WEIGHTS_REFUSED = "weights-refused"
     WEIGHTS_UNREAD = "weights-unread"
     OVERRIDE_IN_FORCE = "override-in-force"
+    OVERRIDE_CHOSEN = "override-chosen"
     OVERRIDE_OFF = "override-off"
     REPAIR_VALUE_NEEDED = "repair-value-needed"
     REPAIR_IMPOSSIBLE = "repair-impossible"
@@ -164,9 +165,9 @@ class FindingCode(StrEnum):
     CONTEXT_BEYOND_MODEL = "context-beyond-model"
     LAYERS_IN_RAM = "layers-in-ram"
     PROMPT_ON_CPU = "prompt-on-cpu"
-    EXPERTS_ON_GPU_DOUBTFUL = "experts-on-gpu-doubtful"
-    MODEL_GARBLED_ON_WINDOWS = "model-garbled-on-windows"
     GPU_SLOWER_THAN_CPU = "gpu-slower-than-cpu"
+    MODEL_GARBLED_ON_WINDOWS = "model-garbled-on-windows"
+    EXPERTS_ON_GPU_DOUBTFUL = "experts-on-gpu-doubtful"
 
     # the engine (app/engine)
     ENGINE_MISSING = "engine-missing"

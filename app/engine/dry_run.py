@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from app.engine.blocking import BlockingEngine, GivenUpError
+from app.engine.protocol import BufferUse
 from app.engine.refusals import REFUSALS
 from app.engine.session_state import SessionLimits
 from app.engine.spec import BackendKind, EngineSpec
@@ -29,7 +30,7 @@ ABORTS_ON: Final = frozenset(
         *(FindingCode.EXPERT_COUNT_TOO_LARGE, FindingCode.EXPERT_COUNT_MISSING),
         *(FindingCode.EXPERT_COUNT_MISMATCH, FindingCode.EXPERT_COUNT_INVALID),
         *(FindingCode.EXPERT_USED_COUNT_MISSING, FindingCode.EXPERT_USED_COUNT_INVALID),
-        *(FindingCode.BLOCK_COUNT_INVALID, FindingCode.OVERRIDE_OFF),
+        *(FindingCode.BLOCK_COUNT_INVALID, FindingCode.NUMBER_UNUSABLE, FindingCode.OVERRIDE_OFF),
     }
 )
 """Faults that may end the engine's process; as a warning they are mended at load."""
@@ -59,6 +60,19 @@ def engine_accepts(
     except GivenUpError:
         return None, ()
     return checked.accepted, checked.findings
+
+
+def dry_run_buffers(path: Path, options: EngineOptions) -> tuple[BufferUse, ...]:
+    """Return the compute buffers the built-in engine would take; no tensor is read, no memory taken.
+
+    Raises:
+        FindingError: why it cannot tell; bad metadata may also end its process.
+    """
+    with BlockingEngine(WORKER, _LIMITS) as engine:
+        checked = engine.check(path, options, measures=True)
+    if not checked.accepted:
+        raise FindingError(checked.findings[0])
+    return checked.buffers
 
 
 def would_abort(findings: Iterable[Finding]) -> bool:

@@ -13,7 +13,7 @@ from app.gguf.downloads import download_findings
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.folder import models_in
 from app.gguf.lookalikes import looks_like
-from app.gguf.override_findings import with_overrides
+from app.gguf.override_findings import with_chosen, with_overrides
 from app.gguf.reader import GgufError, GgufHeader, read_header
 from app.gguf.repair_facts import NO_CHOICE, RepairChoice, RightValue
 from app.gguf.right_values import overrides_of, right_values, with_values
@@ -121,7 +121,10 @@ def _inspect_shards(opened: GgufHeader, shards: ShardSet, choice: RepairChoice) 
     findings += shard_findings(shards, headers)
     findings += with_overrides(validate(headers, facts), headers[0], rights, choice)
     if overrides:
-        in_force = describe([with_values(headers[0], overrides), *headers[1:]], files)
+        given = [with_values(headers[0], overrides), *headers[1:]]
+        in_force = describe(given, files)
+        if choice.chosen:
+            findings = [*with_chosen(findings, validate(given, in_force), choice)]
         key = facts.expert_count_key  # what the file itself says
         facts = replace(in_force, kv_overrides=overrides, expert_count_key=key)
     return InspectedFile(facts, tuple(findings), tuple(headers), rights, choice)

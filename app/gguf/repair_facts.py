@@ -51,6 +51,7 @@ class RightValue:
         most: The largest value that makes sense; None without a bound.
         is_overridable: The engine can be given it at load.
         cures: Findings that have no cause any more with it.
+        instead_of: What would be given or proposed, had the person not chosen.
     """
 
     key: str
@@ -61,6 +62,7 @@ class RightValue:
     model: str | None = None
     most: int | None = None
     is_overridable: bool = True
+    instead_of: "RightValue | None" = None
 
     def mends(self, finding: Finding) -> bool:
         """Return whether the finding has no cause any more with this value."""

@@ -23,7 +23,8 @@ from app.gguf.shards import split_count
 from app.gguf.tensor_classes import split_block
 from app.gguf.tokenizer_rules import NAME, harmless_name, name_breaks_loader
 from app.gguf.typed_values import MOST_U32, as_type, as_whole, only_value
-from app.gguf.usual_values import usual_used_count
+from app.gguf.usual_values import usual_right, usual_used_count
+from app.gguf.width_rules import missing_widths, wrong_widths
 from app.options import KvOverrideValue, fits_override
 
 MAX_EXPERTS: Final = 1024
@@ -59,7 +60,7 @@ def right_values(
             if _can_be_stored(right):
                 found.setdefault(right.key, right)
     for key, value in choice.chosen:
-        found[key] = _chosen(key, value, found.get(key), types)
+        found[key] = _chosen(key, value, found.get(key), types, usual_right(key, facts))
     return tuple(
         right if _can_be_given(right) else replace(right, is_overridable=False) for right in found.values()
     )
@@ -182,9 +183,13 @@ def _embedding_length(facts: ModelFacts, metadata: Metadata) -> Iterator[RightVa
 
 
 def _layout(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
-    for wrong in wrong_counts(facts, metadata):
+    for wrong in (*wrong_counts(facts, metadata), *wrong_widths(facts, metadata)):
         key, cures = metadata.full_name(wrong.name), (FindingCode.LAYOUT_MISMATCH,)
         yield RightValue(key, wrong.tensors, U32, ValueSource.TENSORS, cures)
+    for name, value in missing_widths(facts, metadata):
+        key, cures = metadata.full_name(name), (FindingCode.METADATA_MISSING,)
+        is_read_alone = name != "attention.head_count_kv"
+        yield RightValue(key, value, U32, ValueSource.TENSORS, cures, is_overridable=is_read_alone)
 
 
 def _expert_width(facts: ModelFacts, metadata: Metadata) -> Iterator[RightValue]:
@@ -266,14 +271,20 @@ def _wrong_types(header: GgufHeader) -> Iterator[RightValue]:
 
 
 def _chosen(
-    key: str, value: KvOverrideValue, right: RightValue | None, types: Mapping[str, str]
+    key: str,
+    value: KvOverrideValue,
+    right: RightValue | None,
+    types: Mapping[str, str],
+    usual: RightValue | None,
 ) -> RightValue:
     if right is not None:
-        return replace(right, value=value, source=ValueSource.CHOSEN, model=None)
+        return replace(right, value=value, source=ValueSource.CHOSEN, model=None, instead_of=right)
     is_overridable = key in types or not key.endswith(".expert_used_count")
     stored = types.get(key)
     type_name = _type_for(value) if stored is None or stored == "arr" else stored
-    return RightValue(key, value, type_name, ValueSource.CHOSEN, (), is_overridable=is_overridable)
+    return RightValue(
+        key, value, type_name, ValueSource.CHOSEN, (), is_overridable=is_overridable, instead_of=usual
+    )
 
 
 def _type_for(value: KvOverrideValue) -> str:

@@ -25,7 +25,6 @@ _Shape = tuple[int, ...]
 def shape_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
     """Return the findings on heads and on routed experts."""
     yield from _head_findings(facts, metadata)
-    yield from _turned_too_wide(facts, metadata)
     yield from _list_lengths(facts, metadata)
     if not facts.has_old_expert_layout:
         yield from list(_expert_shapes(facts))[:MAX_NAMED]
@@ -51,15 +50,6 @@ def _head_findings(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
         name = wrong_heads(heads, facts, metadata)
         found = heads if name == "attention.head_count" else kv_heads
         yield error(FindingCode.HEAD_COUNT_INVALID, key=metadata.full_name(name), found=found, heads=heads)
-
-
-def _turned_too_wide(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:
-    """Engines end themselves where more of a head is turned by its position than it is wide."""
-    turned, width = metadata.integer("rope.dimension_count"), metadata.integer("attention.key_length")
-    has_heads = any(split_block(tensor.name)[1] == "attn_k.weight" for tensor in facts.tensors)
-    if turned and width and has_heads and turned > width:
-        key = metadata.full_name("rope.dimension_count")
-        yield error(FindingCode.METADATA_INVALID, file=facts.path.name, key=key, found=turned, most=width)
 
 
 def _list_lengths(facts: ModelFacts, metadata: Metadata) -> Iterator[Finding]:

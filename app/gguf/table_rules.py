@@ -23,6 +23,13 @@ MAPPED_ALIGNMENT: Final = 32
 _NO_WEIGHTS: Final = frozenset({"I8", "I16", "I32", "I64", "F64"})
 """Types engines store but cannot multiply by: they crash at the first token."""
 
+_F32_ENDS: Final = (
+    *(".bias", "norm.weight", "norm_2.weight", "attn_sinks.weight", "_scale.weight", "_base.weight"),
+    *("ssm_a", "ssm_d", "ssm_conv1d.weight"),
+)
+"""Of names of tensors that are added or multiplied number by number; of another type they end the engine
+at the first token."""
+
 _BLOCK_ELEMENTS: Final = {quant.name: quant.block_elements for quant in QUANT_TYPES.values()}
 _REMOVED_TYPES: Final = frozenset(type_name(type_id) for type_id in REMOVED_TYPE_IDS)
 
@@ -74,7 +81,16 @@ def _shape_problem(tensor: TensorInfo) -> str | None:
         return "name-too-long"
     if tensor.type_name in _REMOVED_TYPES:
         return "removed-type"
-    return "unusable-type" if tensor.type_name in _NO_WEIGHTS and _is_weight(tensor) else None
+    if tensor.type_name in _NO_WEIGHTS and _is_weight(tensor):
+        return "unusable-type"
+    return "not-f32" if tensor.type_name in _BLOCK_ELEMENTS and _is_f32_missing(tensor) else None
+
+
+def _is_f32_missing(tensor: TensorInfo) -> bool:
+    """Return whether engines calculate with it in F32 only, and it is stored otherwise."""
+    block, rest = split_block(tensor.name)
+    is_of_model = block is not None or tensor.name.count(".") == 1
+    return is_of_model and rest.endswith(_F32_ENDS) and tensor.type_name != "F32"
 
 
 def _is_weight(tensor: TensorInfo) -> bool:

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from app.gguf.describe import expert_count_of
+from app.gguf.facts import ModelFacts
+from app.gguf.repair_facts import RightValue, ValueSource
+
 
 @dataclass(frozen=True, slots=True)
 class UsualValue:
@@ -44,3 +48,12 @@ _USED_OF: Final[dict[tuple[str, int], UsualValue]] = {
 def usual_used_count(architecture: str, expert_count: int) -> UsualValue | None:
     """Return what a known model of this architecture with as many experts uses; None when none is known."""
     return _USED_OF.get((architecture, expert_count))
+
+
+def usual_right(key: str, facts: ModelFacts) -> RightValue | None:
+    """Return what known models say for a key, whatever the file says; None when none is known."""
+    architecture = facts.architecture or ""
+    usual = usual_used_count(architecture, expert_count_of(facts.layers))
+    if usual is None or key != f"{architecture}.expert_used_count":
+        return None
+    return RightValue(key, usual.value, "u32", ValueSource.USUAL, (), model=usual.model)

@@ -14,12 +14,14 @@ from app.gguf.expert_rules import expert_findings
 from app.gguf.facts import FileKind, ModelFacts
 from app.gguf.layout_rules import blocks_beyond, layout_findings
 from app.gguf.metadata import LARGEST_COUNT, Metadata
+from app.gguf.number_rules import number_findings
 from app.gguf.reader import GgufHeader
 from app.gguf.shape_rules import shape_findings
 from app.gguf.shards import split_count
 from app.gguf.table_rules import table_findings
 from app.gguf.tokenizer_rules import tokenizer_findings
 from app.gguf.value_rules import value_findings
+from app.gguf.width_rules import width_findings
 
 MAX_BLOCKS: Final = 512
 """llama.cpp's `LLAMA_MAX_LAYERS`; it aborts outside 1 .. 512."""
@@ -76,9 +78,13 @@ def _number_findings(facts: ModelFacts, metadata: Metadata, *, has_whole_table: 
         if facts.tensor_count and not metadata.has(name):
             yield error(FindingCode.METADATA_MISSING, key=metadata.full_name(name))
     yield from _count_findings(facts, metadata)
+    widths = list(width_findings(facts, metadata)) if has_whole_table else []
+    mended = {finding.values["key"] for finding in widths}
+    yield from (f for f in number_findings(facts, metadata) if f.values["key"] not in mended)
     yield from expert_findings(facts, metadata, has_whole_table=has_whole_table)
     if has_whole_table:
         yield from layout_findings(facts, metadata)
+        yield from widths
 
 
 def split_no(header: GgufHeader) -> int:

@@ -23,6 +23,7 @@ _TOLD_AT_LOAD: Final = frozenset(
         FindingCode.EXPERT_COUNT_MISMATCH,
         FindingCode.EXPERT_COUNT_INVALID,
         FindingCode.OVERRIDE_IN_FORCE,
+        FindingCode.OVERRIDE_CHOSEN,
     }
 )
 """Findings on a value that the engine is given in place of the file's."""

@@ -9,6 +9,7 @@ import pytest
 from app.findings import FindingCode, Severity
 from app.gguf.facts import FileKind
 from app.gguf.inspect_file import InspectedFile, inspect_path
+from app.gguf.mended_header import mended_header
 from app.gguf.repair import RepairKind, repairs_for
 from app.gguf.repair_facts import RepairChoice
 from tests.builders import Keys, Tensor, Value, array, f32, i32, moe_model, text, u32, u64, write_gguf
@@ -109,7 +110,8 @@ def test_blocks_beyond_the_count_are_told_and_counted(tmp_path: Path) -> None:
 
 
 def test_a_stray_block_far_beyond_the_count_is_not_counted(tmp_path: Path) -> None:
-    inspected = inspect_moe(tmp_path, tensors=lambda table: [*table, Tensor("blk.7.ffn_norm.weight", (64,))])
+    stray = Tensor("blk.7.ffn_norm.weight", (64,), "F32")
+    inspected = inspect_moe(tmp_path, tensors=lambda table: [*table, stray])
     assert errors(inspected) == {FindingCode.BLOCK_COUNT_INVALID}
     assert inspected.facts.kv_overrides == ()
 
@@ -208,7 +210,7 @@ def test_no_more_of_a_head_is_turned_than_it_is_wide(tmp_path: Path) -> None:
         keys[f"{A}.rope.dimension_count"] = u32(9)
 
     inspected = inspect_moe(tmp_path, wide)
-    assert errors(inspected) == {FindingCode.METADATA_INVALID}
+    assert errors(inspected) == {FindingCode.NUMBER_UNUSABLE}
 
 
 def test_every_how_manieth_layer_is_never_the_zeroth(tmp_path: Path) -> None:
@@ -239,3 +241,11 @@ def test_a_width_that_no_count_can_hold_is_not_proposed(tmp_path: Path) -> None:
     assert not inspected.loadable
     assert all(right.value != 2**56 for right in inspected.right_values)
     assert inspected.facts.kv_overrides == ()
+
+
+def test_a_real_number_beyond_32_bits_is_not_what_a_copy_is_given(tmp_path: Path) -> None:
+    key = f"{A}.rope.freq_base"
+    inspected = inspect_moe(tmp_path, put(key, Value("f64", -5.486124068793691e303)))
+    assert FindingCode.METADATA_TYPE_WRONG in errors(inspected)
+    assert not mended_header(inspected).changes
+    assert [right.key for right in mended_header(inspected).undecided] == [key]
