@@ -1,14 +1,13 @@
 """The longest context that costs next to nothing, as a card beside the ladder."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from app.options import ALL_LAYERS
 from app.planner.carried_out import disk_share_bytes, speed_of
 from app.planner.engine_options import Case
-from app.planner.facts import LadderStep, Part
+from app.planner.facts import LadderStep
 from app.planner.judge import LARGEST_CONTEXT
 from app.planner.ladder import Rung, rung_of, step_of
 from app.planner.placement import Placement, fits, place, smallest_n_cpu_moe
@@ -63,23 +62,9 @@ def _with_context(case: Case, top: Placement, n_ctx: int) -> Placement | None:
 def _is_cheap(case: Case, top: Placement, longer: Placement) -> bool:
     budget = case.question.budget
     moves = longer.cut.n_cpu_moe != top.cut.n_cpu_moe
-    if not moves and disk_share_bytes(longer, budget) <= disk_share_bytes(top, budget):
+    # without a drive at work nothing may go there; what a drive reads more takes so much longer at most
+    if not moves and disk_share_bytes(longer, budget) <= (1 + COST_SHARE) * disk_share_bytes(top, budget):
         return True
     before = speed_of(case.model, budget, top)
-    after = speed_of(case.model, budget, _with_cache_of(top, longer))
+    after = speed_of(case.model, budget, longer)
     return before is not None and after is not None and after.high > (1 - COST_SHARE) * before.high
-
-
-def _with_cache_of(top: Placement, longer: Placement) -> Placement:
-    """Return the longer placement with a cache no fuller than the plan's own can be."""
-    share = _cached(top) / _cached(longer) if _cached(longer) else 1.0
-
-    def filled(parts: Mapping[Part, int]) -> Mapping[Part, int]:
-        cache = parts.get(Part.KV_CACHE, 0)
-        return {**parts, Part.KV_CACHE: int(cache * share)} if cache else parts
-
-    return replace(longer, gpu_parts=tuple(map(filled, longer.gpu_parts)), cpu_parts=filled(longer.cpu_parts))
-
-
-def _cached(placement: Placement) -> int:
-    return sum(parts.get(Part.KV_CACHE, 0) for parts in (*placement.gpu_parts, placement.cpu_parts))

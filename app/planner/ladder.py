@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from app.options import ALL_LAYERS, CONTEXT_DEFAULT, UBATCH_BIG_VOCABULARY, changed_options
@@ -16,7 +17,7 @@ from app.planner.placement import (
     place,
     smallest_n_cpu_moe,
 )
-from app.planner.search import can_be_carried
+from app.planner.search import can_be_held, can_be_promised
 
 FAST: Final = "fast"
 SAFE: Final = "safe"
@@ -45,13 +46,13 @@ def lower_rungs(case: Case, placement: Placement) -> tuple[Rung, ...]:
     """Return what lies below a plan: one step safer, then with as little as it can be.
 
     No step needs more of any GPU than the one above. One that RAM cannot carry is left out, unless it cannot
-    carry the plan either.
+    carry the plan either; likewise one that allocates more than the system allows.
     """
-    budget = case.question.budget
+    conditions = [partial(condition, case.question.budget) for condition in (can_be_held, can_be_promised)]
     found, above = [], placement
     for name, candidates in ((SAFE, _safe), (MINIMUM, _minimum)):
         for lower in candidates(case.question.sizes, above):
-            if can_be_carried(budget, lower) or not can_be_carried(budget, placement):
+            if all(holds(lower) or not holds(placement) for holds in conditions):
                 found.append(rung_of(case, name, lower))
                 above = lower
                 break

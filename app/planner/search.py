@@ -218,8 +218,12 @@ def can_be_promised(budget: MemoryBudget, placement: Placement) -> bool:
 
 def can_be_carried(budget: MemoryBudget, placement: Placement) -> bool:
     """Return whether RAM holds everything but routed experts, and the system allows it."""
-    is_held = placement.cpu_required_bytes <= budget.ram_left(placement.gpu_bytes)
-    return is_held and can_be_promised(budget, placement)
+    return can_be_held(budget, placement) and can_be_promised(budget, placement)
+
+
+def can_be_held(budget: MemoryBudget, placement: Placement) -> bool:
+    """Return whether RAM holds everything but routed experts."""
+    return placement.cpu_required_bytes <= budget.ram_left(placement.gpu_bytes)
 
 
 def _is_good(question: Question, placement: Placement) -> bool:
