@@ -4,7 +4,7 @@ from app.gguf.facts import ModelFacts
 from app.options import EngineOptions
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, SpeedRange
 from app.planner.placement import Placement
-from app.planner.speed import tokens_per_second
+from app.planner.speed import forecast, tokens_per_second
 
 
 def carried_out(
@@ -13,6 +13,7 @@ def carried_out(
     """Return the plan as far as the placement decides it."""
     disk_bytes = disk_share_bytes(placement, budget)
     devices = (*_gpu_plans(placement, budget), _cpu_plan(placement, budget, disk_bytes))
+    told = forecast(model, placement, disk_bytes, budget, options)
     return OffloadPlan(
         options=options,
         devices=devices,
@@ -20,7 +21,8 @@ def carried_out(
         disk_bytes=disk_bytes,
         kv_cache_bytes=_sum_of(devices, Part.KV_CACHE) + _sum_of(devices, Part.STATE),
         compute_bytes=_sum_of(devices, Part.COMPUTE),
-        tokens_per_second=speed_of(model, budget, placement),
+        tokens_per_second=told.decode if told else None,
+        forecast=told,
     )
 
 

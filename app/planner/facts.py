@@ -7,6 +7,7 @@ from typing import Final
 
 from app.findings import Finding
 from app.options import EngineOptions
+from app.planner.measured_speeds import MachineSpeeds, SpeedBasis
 
 
 class Part(StrEnum):
@@ -51,6 +52,7 @@ class MemoryBudget:
         os_name: `Windows`, `Linux`, ...; None = not known.
         cpu_tokens_per_second: Measured here with this model on the processor alone. gpu_tokens_per_second
             with the plan for the GPUs.
+        speeds: What else was measured to predict speeds from.
     """
 
     ram_free_bytes: int
@@ -68,6 +70,7 @@ class MemoryBudget:
     os_name: str | None = None
     cpu_tokens_per_second: float | None = None
     gpu_tokens_per_second: float | None = None
+    speeds: MachineSpeeds | None = None
 
     def ram_left(self, gpu_bytes: Sequence[int]) -> int:
         """Return what is left of RAM when the GPUs hold so much: a chip's own memory is filled first."""
@@ -116,6 +119,56 @@ class SpeedRange:
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class DiskReads:
+    """What a token costs where RAM cannot hold all experts that are not on a GPU.
+
+    Attributes:
+        token_cycle_bytes: Of all experts that one token uses in those blocks, one after the other.
+        cache_bytes: What RAM can hold of them.
+        hit_share: Of the cycle, what is found in RAM; `is_hit_stated` when it was measured or given, else it
+            is what others measured with a cache of that share.
+        missed_bytes: Read from the drive for each token.
+        bytes_per_second: Of the drive, with many pieces at a time.
+    """
+
+    token_cycle_bytes: int
+    cache_bytes: int
+    hit_share: float
+    is_hit_stated: bool
+    missed_bytes: int
+    bytes_per_second: float | None = None
+
+    @property
+    def is_below_cliff(self) -> bool:
+        """Whether RAM holds less than one token's cycle: each expert is gone before it is needed again."""
+        return self.cache_bytes < self.token_cycle_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedForecast:
+    """How fast a plan answers. Ranges are tokens per second.
+
+    Attributes:
+        expected: Decode, the most likely.
+        prefill: Reading a prompt; None when that was not measured.
+        prompt_tokens: Of the prompt that `first_answer_seconds` is for: (shortest, longest) time to the
+            first token of its answer, with the model loaded.
+        seconds_by_tier: Per token, `vram`, `ram`, `disk` and `overhead`, as expected.
+        basis: The weakest that matters.
+        disk: None when RAM and GPUs hold everything.
+    """
+
+    decode: SpeedRange
+    expected: float
+    basis: SpeedBasis
+    seconds_by_tier: dict[str, float]
+    prefill: SpeedRange | None = None
+    prompt_tokens: int = 0
+    first_answer_seconds: tuple[float, float] | None = None
+    disk: DiskReads | None = None
 
 
 class Sacrifice(StrEnum):
@@ -197,3 +250,4 @@ class OffloadPlan:
     findings: tuple[Finding, ...] = ()
     bigger_context: LadderStep | None = None
     expert_cache: ExpertCacheOutlook | None = None
+    forecast: SpeedForecast | None = None
