@@ -136,17 +136,39 @@ def _widths(facts: ModelFacts, metadata: Metadata) -> Iterator[tuple[str, int]]:
 def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[tuple[str, int]]:
     """Of heads and key heads the one that does not go with the stated widths, where the other does."""
     names = ("attention.head_count", "attention.head_count_kv")
-    heads, kv_heads = (head_count_of(name, facts.tensors, metadata) for name in names)
-    stated, stated_kv = (metadata.number(metadata.full_name(name)) for name in names)
-    value_length = metadata.integer("attention.value_length") or 0
-    if heads is None or kv_heads is None:
+    held = _merged_heads(facts, metadata) or _separate_heads(facts, metadata)
+    stated = [metadata.number(metadata.full_name(name)) for name in names]
+    if held is None:
         return
-    if _lengths(facts.tensors, "attn_v.weight", 1) != {kv_heads * value_length}:
-        return  # a width is wrong
-    if kv_heads == stated_kv:
-        yield names[0], heads
-    elif heads == stated:
-        yield names[1], kv_heads
+    if held[1] == stated[1]:
+        yield names[0], held[0]
+    elif held[0] == stated[0]:
+        yield names[1], held[1]
+
+
+def _separate_heads(facts: ModelFacts, metadata: Metadata) -> tuple[int, int] | None:
+    """Return heads and key heads; None when a stated width is wrong."""
+    heads = head_count_of("attention.head_count", facts.tensors, metadata)
+    kv_heads = head_count_of("attention.head_count_kv", facts.tensors, metadata)
+    if heads is None or kv_heads is None:
+        return None
+    values = kv_heads * (metadata.integer("attention.value_length") or 0)
+    return (heads, kv_heads) if _lengths(facts.tensors, "attn_v.weight", 1) == {values} else None
+
+
+def _merged_heads(facts: ModelFacts, metadata: Metadata) -> tuple[int, int] | None:
+    """Return the same where one tensor holds queries, keys and values."""
+    rows, outputs = (
+        _lengths(facts.tensors, "attn_qkv.weight", 1),
+        _lengths(facts.tensors, "attn_output.weight", 0),
+    )
+    width = metadata.integer("attention.key_length")
+    is_recurrent = any(facts.attention.recurrent_layers)
+    if len(rows) != 1 or len(outputs) != 1 or not width or is_recurrent:
+        return None
+    row, output = rows.pop(), outputs.pop()
+    is_whole = output % width == 0 and row > output and (row - output) % (2 * width) == 0
+    return (output // width, (row - output) // (2 * width)) if is_whole else None
 
 
 def _of_heads(widths: HeadWidths, facts: ModelFacts) -> Iterator[tuple[str, int]]:

@@ -65,6 +65,9 @@ MENDED = [
     ("qwen2moe", "attention.head_count", 6, 4),
     ("phimoe", "attention.head_count", 2**30, 4),
     ("qwen3moe", "attention.head_count_kv", 1, 2),
+    ("dbrx", "attention.head_count", 6, 4),
+    ("dbrx", "attention.head_count", 2**30, 4),
+    ("dbrx", "attention.head_count_kv", 4, 2),
 ]
 """Architecture, key, number, and what the tensors say."""
 
