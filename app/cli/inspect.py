@@ -10,6 +10,7 @@ from app.cli.inspect_answer import Answer, answer_json, answer_of
 from app.cli.inspect_weights import FULL, SAMPLE, weights_findings
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text
+from app.cli.repair_hints import print_file_findings
 from app.gguf.anatomy import anatomy_of
 from app.gguf.facts import ModelFacts
 from app.parsing.template_findings import with_template_checked
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
         context.print_json(answer_json(answer))
     else:
         _print_table(answer, asked=args.engine_check, context=context)
-        context.print_findings(answer.findings)
+        print_file_findings(answer.findings, answer.inspected, context)
     return EXIT_OK
 
 
@@ -77,8 +78,9 @@ def _identity_rows(facts: ModelFacts, texts: Texts) -> Iterator[tuple[str, str]]
     yield "cli.inspect.label.kind", texts.text(f"word.{facts.kind.value}")
     if facts.architecture:
         yield "cli.inspect.label.architecture", facts.architecture
+    files = len(facts.files) if len(facts.files) > 1 else None
     size = texts.text(
-        "cli.inspect.size", size_bytes=facts.size_bytes, tensors=facts.tensor_count, files=len(facts.files)
+        "cli.inspect.size", size_bytes=facts.size_bytes, tensors=facts.tensor_count, files=files
     )
     yield "cli.inspect.label.size", size
     if facts.quantization_name:

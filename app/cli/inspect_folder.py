@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
 from app.cli.inspect_answer import Answer, answer_json, answer_of
+from app.cli.repair_hints import print_file_findings
 from app.files import PathKind, path_kind
 from app.findings import FindingCode, FindingError, Severity, error
 from app.gguf.inspect_file import inspect_path
@@ -52,5 +53,5 @@ def _print_model(answer: Answer, context: CliContext) -> None:
     context.print_line(str(facts.path))
     context.print_line(f"  {' · '.join(part for part in about if part)}")
     grave = [finding for finding in answer.findings if finding.severity is not Severity.NOTE]
-    context.print_findings(grave)
+    print_file_findings(grave, answer.inspected, context)
     context.out.flush()

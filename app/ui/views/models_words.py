@@ -12,6 +12,7 @@ _PARTS_IN_DOUBT = frozenset(
         FindingCode.FILE_INCOMPLETE,
         FindingCode.SHARD_MISSING,
         FindingCode.SHARD_MISMATCH,
+        FindingCode.SHARD_NAME_INVALID,
         FindingCode.TENSORS_MISSING,
         FindingCode.TENSOR_INVALID,
         FindingCode.HEADER_BROKEN,
