@@ -43,6 +43,7 @@ class MachineWiring(QObject):
         self._sample: Sample | None = None
         self._model = model
         self._watch = UseWatch()
+        self._of_engine: tuple[Finding, ...] = ()
         self._devices = (parts.preferences.settings.engine, parts.preferences.settings.excluded_gpus)
         for view in (parts.window.dock.plan_tab, parts.window.models_page):
             view.finding_action_requested.connect(self._on_finding_action)
@@ -52,10 +53,10 @@ class MachineWiring(QObject):
         parts.machine.hardware_changed.connect(self._on_hardware)
         parts.machine.engine_seen.connect(self._on_engine_seen)
         parts.preferences.changed.connect(self._on_preferences_changed)
-        parts.window.chat_place.stage.first_run.hardware.report_requested.connect(self._on_report_requested)
-        parts.window.chat_place.stage.first_run.hardware.settings_requested.connect(
-            partial(parts.window.show_place, SETTINGS)
-        )
+        card = parts.window.chat_place.stage.first_run.hardware
+        card.report_requested.connect(self._on_report_requested)
+        card.machine_requested.connect(self._on_machine_requested)
+        card.settings_requested.connect(partial(parts.window.show_place, SETTINGS))
         model.view_changed.connect(self._on_view_changed)
         model.speed_changed.connect(self._on_speed)
         model.answer_event.connect(self._on_answer_event)
@@ -96,6 +97,7 @@ class MachineWiring(QObject):
 
     @Slot(object)
     def _on_engine_seen(self, seen: EngineOnMachine) -> None:
+        self._of_engine = seen.findings
         self._parts.window.chat_place.stage.first_run.hardware.show_engine_findings(seen.findings)
 
     def _used_gpus(self) -> tuple[GpuInfo, ...]:
@@ -154,24 +156,32 @@ class MachineWiring(QObject):
     @Slot(object)
     def _on_finding_action(self, finding: Finding) -> None:
         if finding.code in SHOWS_MACHINE:
-            chosen = self._parts.preferences.settings.engine
-            self._parts.tasks.run_in_background(partial(list_engines, chosen), self._show_machine)
+            self._on_machine_requested()
+
+    @Slot()
+    def _on_machine_requested(self) -> None:
+        chosen = self._parts.preferences.settings.engine
+        self._parts.tasks.run_in_background(partial(list_engines, chosen), self._show_machine)
 
     @Slot()
     def _on_report_requested(self) -> None:
         chosen = self._parts.preferences.settings.engine
         self._parts.tasks.run_in_background(partial(list_engines, chosen), self._copy_machine)
 
+    def _said(self, engines: Sequence[EngineEntry]) -> str:
+        hardware = self._parts.machine.hardware or HardwareFacts(None)
+        judged = replace(hardware, findings=(*hardware.findings, *self._of_engine))
+        return machine_text(self._parts.looks.look.texts, judged, engines)
+
     def _copy_machine(self, engines: Sequence[EngineEntry]) -> None:
         parts, texts = self._parts, self._parts.looks.look.texts
-        parts.desktop.copy(machine_text(texts, parts.machine.hardware or HardwareFacts(None), engines))
+        parts.desktop.copy(self._said(engines))
         parts.window.show_toast(texts.text("ui.report.copied"))
 
     def _show_machine(self, engines: Sequence[EngineEntry]) -> None:
         parts = self._parts
         texts = parts.looks.look.texts
-        said = machine_text(texts, parts.machine.hardware or HardwareFacts(None), engines)
-        TextDialog(parts.looks, texts.text("ui.machine.title"), said, parts.window).open()
+        TextDialog(parts.looks, texts.text("ui.machine.title"), self._said(engines), parts.window).open()
 
     def _mark(self, before: ModelView, view: ModelView) -> None:
         event = _EVENT_OF_PHASE.get(view.phase)

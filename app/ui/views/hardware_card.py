@@ -1,22 +1,38 @@
 """The card that says what this PC has, what is wrong with it, and what helps."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.findings import Finding, Severity
+from app.findings import Finding, FindingCode, Severity
 from app.hardware.facts import HardwareFacts
 from app.ui.theme.look import LookSource
 from app.ui.views.hardware_rows import HardwareRow, hardware_rows
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.findings_view import FindingsList
 from app.ui.widgets.labels import Chip, ElidedLabel, IconLabel, TextLabel
-from app.ui.widgets.layouts import card, column, row, rule
+from app.ui.widgets.layouts import FlowLayout, card, column, row, rule
+from app.ui.window_actions import SHOWS_MACHINE
 
-SHOWN_FINDINGS: Final = 3
-"""The gravest; the report has all."""
+SHOWN_FINDINGS: Final = 2
+"""The gravest, one of each kind; all are a click away."""
+
+_GRAVITY: Final = (Severity.ERROR, Severity.WARNING)
+_SETTINGS_HELP: Final = frozenset(
+    {
+        FindingCode.ENGINE_BUILD_DEBUG,
+        FindingCode.ENGINE_FLAVOUR_UNFIT,
+        FindingCode.GFX_TARGET_MISSING,
+        FindingCode.GPU_CHOICE_AMBIGUOUS,
+        FindingCode.GPU_TOO_NEW_FOR_ENGINE,
+        FindingCode.GPU_TOO_OLD_FOR_ENGINE,
+        FindingCode.GPU_UNSEEN_BY_ENGINE,
+    }
+)
+"""Another engine or another choice of cards helps; what does not lie in the window is said in words."""
 
 
 class HardwareCard(QWidget):
@@ -24,10 +40,12 @@ class HardwareCard(QWidget):
 
     Signals:
         report_requested: the machine is to be copied as text.
-        settings_requested: GPUs are to be chosen.
+        machine_requested: all that is known and was found is to be shown.
+        settings_requested: GPUs or the engine are to be chosen.
     """
 
     report_requested = Signal()
+    machine_requested = Signal()
     settings_requested = Signal()
 
     def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
@@ -40,15 +58,22 @@ class HardwareCard(QWidget):
         self._shown: list[HardwareLine] = []
         self._title = TextLabel("subtitle")
         self._lines: QVBoxLayout = column(gap=6)
-        self.findings = FindingsList(looks, narrow=True)
+        self.findings = FindingsList(looks, narrow=True, keeps_help=True)
         self.copy_button = Button(looks, "link", "copy", size="compact")
         self.choose_button = Button(looks, "link", "settings", size="compact")
-        foot = row(self.copy_button, self.choose_button, None, gap=12)
+        self.all_button = Button(looks, "link", "info", size="compact")
+        foot = FlowLayout(self.copy_button, self.choose_button, self.all_button, gap=12)
+        self._rule = rule()
         self.setLayout(
-            column(card(column(self._title, self._lines, self.findings, foot, None, gap=8), 16), gap=0)
+            column(
+                card(column(self._title, self._lines, self._rule, self.findings, foot, None, gap=8), 16),
+                gap=0,
+            )
         )
         self.copy_button.clicked.connect(self.report_requested)
         self.choose_button.clicked.connect(self.settings_requested)
+        self.all_button.clicked.connect(self.machine_requested)
+        self.findings.action_requested.connect(self._on_action)
         looks.changed.connect(self._show)
         self._show()
 
@@ -80,13 +105,32 @@ class HardwareCard(QWidget):
         self.copy_button.setText(look.text("ui.hardware.copy_report"))
         self.choose_button.setText(look.text("ui.hardware.choose_gpus"))
         self.choose_button.setVisible(bool(self._hardware.gpus))
-        self._show_lines(hardware_rows(look, self._hardware, self._excluded, is_final=self._is_final))
-        graver = [Severity.ERROR, Severity.WARNING]
-        found = [f for f in (*self._hardware.findings, *self._of_engine) if f.severity in graver]
-        found.sort(key=lambda finding: graver.index(finding.severity))
-        self.findings.setVisible(bool(found))
-        if found:
-            self.findings.show_findings(tuple(found[:SHOWN_FINDINGS]), {})
+        found = (*self._hardware.findings, *self._of_engine)
+        judged = replace(self._hardware, findings=found)
+        self._show_lines(hardware_rows(look, judged, self._excluded, is_final=self._is_final))
+        self.all_button.setText(look.text("ui.hardware.all_findings", count=len(found)))
+        shown = self._show_findings(found)
+        self.all_button.setVisible(len(found) > len(shown))
+
+    def _show_findings(self, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        graver = sorted(
+            (finding for finding in found if finding.severity in _GRAVITY),
+            key=lambda finding: _GRAVITY.index(finding.severity),
+        )
+        one_of_each = tuple({finding.code: finding for finding in reversed(graver)}.values())[::-1]
+        shown = one_of_each[:SHOWN_FINDINGS]
+        self._rule.setVisible(bool(shown))
+        self.findings.setVisible(bool(shown))
+        if shown:
+            look = self._looks.look
+            actions = dict.fromkeys(_SETTINGS_HELP, look.text("ui.hardware.open_settings"))
+            actions |= dict.fromkeys(SHOWS_MACHINE, look.text("ui.plan.action.show_machine"))
+            self.findings.show_findings(shown, actions)
+        return shown
+
+    def _on_action(self, finding: Finding) -> None:
+        wanted = self.settings_requested if finding.code in _SETTINGS_HELP else self.machine_requested
+        wanted.emit()
 
     def _show_lines(self, rows: tuple[HardwareRow, ...]) -> None:
         """Write the rows into the lines there are; only a different number of them makes new ones."""
@@ -129,7 +173,7 @@ class HardwareLine(QWidget):
         self._icon.set_icon(line.icon_name)
         self._title.setText(line.title)
         self._detail.setText(line.detail)
-        self._chip.set_tone("success" if line.is_good else "neutral")
+        self._chip.set_tone("success" if line.is_good else "warning" if line.is_limited else "neutral")
         self._chip.setText(look.text(line.verdict_key))
         says = look.text("ui.hardware.row", title=line.title, detail=line.detail, verdict=self._chip.text())
         self.setAccessibleName(says)

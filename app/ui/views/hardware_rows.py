@@ -1,12 +1,13 @@
 """The machine as lines of the hardware card. Pure but for the language."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
-from app.findings import FindingCode
+from app.findings import Finding, FindingCode, Severity
 from app.hardware.facts import CpuInfo, DiskInfo, DriverInfo, GpuInfo, HardwareFacts, HostInfo
 from app.hardware.gpu_choice import gpu_key
+from app.hardware.verdicts import visible_gpus
 from app.ui.theme.look import Look
 from app.ui.views.gpu_choice import gpu_memory_words
 
@@ -29,6 +30,8 @@ class HardwareRow:
     Attributes:
         is_good: Nothing here limits a big model; False says no more than "look at the figure".
         is_excluded: Engines are kept from it.
+        is_limited: Something was found that is wrong with it.
+        subject: What findings call it.
     """
 
     icon_name: str
@@ -36,12 +39,16 @@ class HardwareRow:
     detail: str
     is_good: bool
     is_excluded: bool = False
+    is_limited: bool = False
+    subject: str | None = None
 
     @property
     def verdict_key(self) -> str:
         """Key of its verdict's text."""
         if self.is_excluded:
             return "ui.hardware.not_used"
+        if self.is_limited:
+            return "ui.hardware.limited"
         return "ui.hardware.good" if self.is_good else "ui.hardware.no_value"
 
 
@@ -55,7 +62,9 @@ def hardware_rows(
         is_final: False while probes are under way: what they may still tell has a row with a dash.
     """
     hung = {str(f.values["probe"]) for f in hardware.findings if f.code is FindingCode.PROBE_TIMED_OUT}
-    rows = [_gpu_row(look, gpu, excluded) for gpu in hardware.gpus[:_MOST_GPUS]]
+    hidden = tuple(gpu for gpu in hardware.gpus if gpu not in visible_gpus(hardware))
+    shown = hardware.gpus[:_MOST_GPUS]
+    rows = [_gpu_row(look, gpu, excluded, is_hidden=gpu in hidden) for gpu in shown]
     if not rows and (hung - _OTHER_PROBES or not is_final):
         rows = [_row_without_answer(look, "gpu", is_late=is_final)]
     elif not rows:
@@ -69,7 +78,16 @@ def hardware_rows(
         rows.append(_driver_row(look, hardware.driver))
     elif not is_final:
         rows.append(_row_without_answer(look, "driver", is_late=False))
-    return tuple(rows)
+    return tuple(_limited(line, hardware.findings) for line in rows)
+
+
+def _limited(line: HardwareRow, findings: Iterable[Finding]) -> HardwareRow:
+    """Return the row of a card or drive that a finding names as one that is not good."""
+    if line.subject is None or line.is_excluded:
+        return line
+    grave = [finding.values for finding in findings if finding.severity is not Severity.NOTE]
+    is_named = any(line.subject in (values.get("gpu"), values.get("mount")) for values in grave)
+    return replace(line, is_good=False, is_limited=True) if is_named else line
 
 
 def _row_without_answer(look: Look, part: str, *, is_late: bool) -> HardwareRow:
@@ -78,11 +96,21 @@ def _row_without_answer(look: Look, part: str, *, is_late: bool) -> HardwareRow:
     return HardwareRow(icon_name, look.text(f"ui.hardware.part.{part}"), detail, is_good=False)
 
 
-def _gpu_row(look: Look, gpu: GpuInfo, excluded: Collection[str]) -> HardwareRow:
+def _gpu_row(look: Look, gpu: GpuInfo, excluded: Collection[str], *, is_hidden: bool) -> HardwareRow:
     is_good = not gpu.is_integrated and (gpu.vram_total_bytes or 0) >= GOOD_VRAM_BYTES
+    if gpu.is_lost:
+        return HardwareRow(
+            "gpu", gpu.name, look.text("ui.hardware.gpu_lost"), is_good=False, subject=gpu.name
+        )
+    if is_hidden:
+        detail = look.text("ui.hardware.gpu_hidden")
+        return HardwareRow("gpu", gpu.name, detail, is_good=False, is_excluded=True)
+    is_unknown = gpu.is_asleep and gpu.vram_total_bytes is None
+    detail = look.text("ui.hardware.gpu_asleep") if is_unknown else gpu_memory_words(look, gpu)
     is_excluded = gpu_key(gpu) in excluded
-    detail = gpu_memory_words(look, gpu)
-    return HardwareRow("gpu", gpu.name, detail, is_good=is_good and not is_excluded, is_excluded=is_excluded)
+    return HardwareRow(
+        "gpu", gpu.name, detail, is_good and not is_excluded, is_excluded=is_excluded, subject=gpu.name
+    )
 
 
 def _host_rows(look: Look, host: HostInfo) -> list[HardwareRow]:
@@ -92,7 +120,7 @@ def _host_rows(look: Look, host: HostInfo) -> list[HardwareRow]:
         detail = look.text("ui.hardware.ram_free", free=host.ram_available_bytes)
         rows.append(HardwareRow("ram", title, detail, is_good=host.ram_total_bytes >= GOOD_RAM_BYTES))
     rows.append(_cpu_row(look, host.cpu))
-    roomiest = max(host.disks, key=lambda disk: disk.free_bytes, default=None)
+    roomiest = max(host.disks, key=_usefulness, default=None)
     if roomiest is not None:
         rows.append(_disk_row(look, roomiest))
     return rows
@@ -107,10 +135,16 @@ def _cpu_row(look: Look, cpu: CpuInfo) -> HardwareRow:
     return HardwareRow("cpu", cpu.name or look.text("ui.hardware.cpu_unknown"), detail, is_good=bool(sets))
 
 
+def _usefulness(disk: DiskInfo) -> tuple[bool, int]:
+    """Order drives for models: those inside the computer first, then by room."""
+    is_inside = not (disk.is_network or disk.is_removable or disk.is_cloud)
+    return is_inside, disk.free_bytes
+
+
 def _disk_row(look: Look, disk: DiskInfo) -> HardwareRow:
     title = look.text("ui.hardware.disk", mount=disk.mount, free=disk.free_bytes)
     detail = look.text("ui.hardware.disk_total", total=disk.total_bytes)
-    return HardwareRow("disk", title, detail, is_good=disk.free_bytes >= GOOD_DISK_BYTES)
+    return HardwareRow("disk", title, detail, disk.free_bytes >= GOOD_DISK_BYTES, subject=disk.mount)
 
 
 def _driver_row(look: Look, driver: DriverInfo) -> HardwareRow:

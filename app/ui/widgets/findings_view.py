@@ -31,9 +31,14 @@ class FindingRow(QWidget):
 
     action_requested = Signal(object)
 
-    def __init__(self, looks: LookSource, *, narrow: bool = False) -> None:
-        """Make one; a `narrow` one has its button below the words, in place of what would help."""
+    def __init__(self, looks: LookSource, *, narrow: bool = False, keeps_help: bool = False) -> None:
+        """Make one; a `narrow` one has its button below the words, in place of what would help.
+
+        Args:
+            keeps_help: The button only leads to the place where what helps is done: so it is said as well.
+        """
         super().__init__()
+        self._keeps_help = keeps_help
         self._looks = looks
         self._is_narrow = narrow
         self._finding: Finding | None = None
@@ -79,7 +84,8 @@ class FindingRow(QWidget):
         action = action_in_window(look.texts, self._finding)
         self._help.setText(action)
         has_button = bool(self._button.text())
-        self._help.setVisible(bool(action) and not (self._is_narrow and has_button))
+        is_replaced = self._is_narrow and has_button and not self._keeps_help
+        self._help.setVisible(bool(action) and not is_replaced)
         severity = look.text(f"severity.{self._finding.severity.value}")
         self._message.setAccessibleName(f"{severity}: {words.message}")
         self._button.setAccessibleDescription(words.message)
@@ -98,9 +104,10 @@ class FindingsList(QWidget):
 
     action_requested = Signal(object)
 
-    def __init__(self, looks: LookSource, *, narrow: bool = False) -> None:
+    def __init__(self, looks: LookSource, *, narrow: bool = False, keeps_help: bool = False) -> None:
         """Make an empty one; `narrow` is for places where a button beside the words leaves them no room."""
         super().__init__()
+        self._keeps_help = keeps_help
         self._looks = looks
         self._is_narrow = narrow
         self._shown: tuple[Finding, ...] | None = None
@@ -119,7 +126,7 @@ class FindingsList(QWidget):
 
     def _make_rows(self, count: int) -> None:
         while len(self._rows) < count:
-            line = FindingRow(self._looks, narrow=self._is_narrow)
+            line = FindingRow(self._looks, narrow=self._is_narrow, keeps_help=self._keeps_help)
             line.action_requested.connect(self.action_requested)
             if self._rows:
                 self._layout.addWidget(rule())
