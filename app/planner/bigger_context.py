@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from app.options import ALL_LAYERS
-from app.planner.carried_out import disk_share_bytes, speed_of
 from app.planner.engine_options import Case
 from app.planner.facts import LadderStep
 from app.planner.judge import LARGEST_CONTEXT
 from app.planner.ladder import Rung, rung_of, step_of
-from app.planner.placement import Placement, fits, place, smallest_n_cpu_moe
+from app.planner.placement import fits, place, smallest_n_cpu_moe
 from app.planner.search import can_be_carried
 
 NAME: Final = "bigger_context"
@@ -26,9 +25,9 @@ def bigger_context(case: Case, top: Rung) -> LadderStep | None:
     speeds were not measured, nothing may leave its place.
     """
     lengths = _longer(case, top.placement.cut.extent.n_ctx)
-    found = bisect_left(lengths, True, key=lambda n_ctx: _with_context(case, top.placement, n_ctx) is None)
-    longer = _with_context(case, top.placement, lengths[found - 1]) if found else None
-    return None if longer is None else step_of(NAME, rung_of(case, NAME, longer), top, top)
+    found = bisect_left(lengths, True, key=lambda n_ctx: _with_context(case, top, n_ctx) is None)
+    longer = _with_context(case, top, lengths[found - 1]) if found else None
+    return None if longer is None else step_of(NAME, longer, top, top)
 
 
 def _longer(case: Case, n_ctx: int) -> list[int]:
@@ -43,28 +42,30 @@ def _longer(case: Case, n_ctx: int) -> list[int]:
     return lengths
 
 
-def _with_context(case: Case, top: Placement, n_ctx: int) -> Placement | None:
+def _with_context(case: Case, rung: Rung, n_ctx: int) -> Rung | None:
     """Return the placement with another context on the same GPUs; None when too dear or too big."""
-    question, budget = case.question, case.question.budget
+    question, top = case.question, rung.placement
     cut = replace(top.cut, extent=replace(top.cut.extent, n_ctx=n_ctx))
     limits = [limit if count else 0 for limit, count in zip(question.limits, top.gpu_items, strict=True)]
     if not fits(question.sizes, cut, limits):
-        if question.n_cpu_moe is not None or top.cut.n_gpu_layers != ALL_LAYERS:
+        may_move = rung.plan.tokens_per_second is not None and top.cut.n_gpu_layers == ALL_LAYERS
+        if question.n_cpu_moe is not None or not may_move:
             return None
         n_cpu_moe = smallest_n_cpu_moe(question.sizes, cut, limits)
         if n_cpu_moe is None:
             return None
         cut = replace(cut, n_cpu_moe=n_cpu_moe)
     longer = place(question.sizes, cut, limits)
-    return longer if can_be_carried(budget, longer) and _is_cheap(case, top, longer) else None
+    if not can_be_carried(question.budget, longer):
+        return None
+    made = rung_of(case, NAME, longer)
+    return made if _is_cheap(rung, made) else None
 
 
-def _is_cheap(case: Case, top: Placement, longer: Placement) -> bool:
-    budget = case.question.budget
-    moves = longer.cut.n_cpu_moe != top.cut.n_cpu_moe
+def _is_cheap(top: Rung, longer: Rung) -> bool:
+    moves = longer.placement.cut.n_cpu_moe != top.placement.cut.n_cpu_moe
     # without a drive at work nothing may go there; what a drive reads more takes so much longer at most
-    if not moves and disk_share_bytes(longer, budget) <= (1 + COST_SHARE) * disk_share_bytes(top, budget):
+    if not moves and longer.plan.disk_bytes <= (1 + COST_SHARE) * top.plan.disk_bytes:
         return True
-    before = speed_of(case.model, budget, top)
-    after = speed_of(case.model, budget, longer)
+    before, after = top.plan.tokens_per_second, longer.plan.tokens_per_second
     return before is not None and after is not None and after.high > (1 - COST_SHARE) * before.high

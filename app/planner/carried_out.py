@@ -2,18 +2,27 @@
 
 from app.gguf.facts import ModelFacts
 from app.options import EngineOptions
-from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part, SpeedRange
+from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part
 from app.planner.placement import Placement
-from app.planner.speed import forecast, tokens_per_second
+from app.planner.speed import forecast
+from app.planner.speed_reads import TypeShares
 
 
 def carried_out(
-    model: ModelFacts, budget: MemoryBudget, placement: Placement, options: EngineOptions
+    model: ModelFacts,
+    budget: MemoryBudget,
+    placement: Placement,
+    options: EngineOptions,
+    shares: TypeShares | None = None,
 ) -> OffloadPlan:
-    """Return the plan as far as the placement decides it."""
+    """Return the plan as far as the placement decides it.
+
+    Args:
+        shares: Of the model, where they are known already.
+    """
     disk_bytes = disk_share_bytes(placement, budget)
+    told = forecast(model, placement, disk_bytes, budget, options, shares)
     devices = (*_gpu_plans(placement, budget), _cpu_plan(placement, budget, disk_bytes))
-    told = forecast(model, placement, disk_bytes, budget, options)
     return OffloadPlan(
         options=options,
         devices=devices,
@@ -24,11 +33,6 @@ def carried_out(
         tokens_per_second=told.decode if told else None,
         forecast=told,
     )
-
-
-def speed_of(model: ModelFacts, budget: MemoryBudget, placement: Placement) -> SpeedRange | None:
-    """Return how fast a placement answers; None when that was not measured."""
-    return tokens_per_second(model, placement, disk_share_bytes(placement, budget), budget)
 
 
 def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:

@@ -10,17 +10,23 @@ from app.planner.caches import Extent
 from app.planner.facts import MemoryBudget, Wishes
 from app.planner.placement import Cut, ModelSizes, Placement
 from app.planner.search import RPC_DEVICE, Question
+from app.planner.speed_reads import TypeShares
 
 MIB: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to the planner, whole: the model, what is wished, and what the search is given."""
+    """One question to the planner, whole: the model, what is wished, and what the search is given.
+
+    Attributes:
+        shares: How the model's bytes divide among types.
+    """
 
     model: ModelFacts
     wishes: Wishes
     question: Question
+    shares: TypeShares
 
 
 @dataclass(frozen=True, slots=True)

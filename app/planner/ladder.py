@@ -38,7 +38,8 @@ class Rung:
 
 def rung_of(case: Case, name: str, placement: Placement) -> Rung:
     """Carry a placement out."""
-    plan = carried_out(case.model, case.question.budget, placement, options_of(case, placement))
+    options = options_of(case, placement)
+    plan = carried_out(case.model, case.question.budget, placement, options, case.shares)
     return Rung(name, placement, plan)
 
 

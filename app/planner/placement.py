@@ -3,7 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
+from typing import Final
 
 from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS
@@ -17,6 +19,10 @@ from app.planner.compute import (
 )
 from app.planner.facts import ALLOCATED_PARTS, Part
 from app.planner.sizes import WeightSizes, weight_sizes
+
+
+_cache_sizes: Final = lru_cache(maxsize=64)(cache_sizes)
+"""A search tries many cuts of few extents, and so does a hand that drags a slider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +117,21 @@ def model_sizes(model: ModelFacts) -> ModelSizes:
 
 def place(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> Placement:
     """Carry out a cut on GPUs that may take `limits` bytes each; one that may take none is not used."""
-    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
+    costs = _Costs.of(sizes, cut, _cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
     gpu_items, fits_gpus = _split(costs, limits)
     return _Account(sizes, cut, costs).placement(gpu_items, fits_gpus=fits_gpus)
 
 
 def fits(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> bool:
     """Return what `place` would say of the GPUs, sooner."""
-    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
+    costs = _Costs.of(sizes, cut, _cache_sizes(sizes.caches, cut.extent), gpu_count=_usable(limits))
     return _split(costs, limits)[1]
 
 
 def place_items(sizes: ModelSizes, cut: Cut, gpu_items: Sequence[int], limits: Sequence[int]) -> Placement:
     """Carry out a cut whose items are shared out already: so many consecutive ones for each GPU."""
     used = sum(1 for count in gpu_items if count)
-    costs = _Costs.of(sizes, cut, cache_sizes(sizes.caches, cut.extent), gpu_count=used)
+    costs = _Costs.of(sizes, cut, _cache_sizes(sizes.caches, cut.extent), gpu_count=used)
     placement = _Account(sizes, cut, costs).placement(tuple(gpu_items), fits_gpus=True)
     held = zip(placement.gpu_bytes, limits, strict=True)
     return replace(placement, fits_gpus=all(size <= limit for size, limit in held))
@@ -133,7 +139,7 @@ def place_items(sizes: ModelSizes, cut: Cut, gpu_items: Sequence[int], limits: S
 
 def smallest_n_cpu_moe(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> int | None:
     """Return the smallest N with which `cut` fits the GPUs; None when even all experts in RAM are too few."""
-    caches = cache_sizes(sizes.caches, cut.extent)
+    caches = _cache_sizes(sizes.caches, cut.extent)
 
     def fits_with(n: int) -> bool:
         costs = _Costs.of(sizes, replace(cut, n_cpu_moe=n), caches, gpu_count=_usable(limits))
@@ -148,7 +154,7 @@ def smallest_n_cpu_moe(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> in
 
 def largest_n_gpu_layers(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> int:
     """Return how many items fit the GPUs, counted from the output layer down; `ALL_LAYERS` for all."""
-    caches = cache_sizes(sizes.caches, cut.extent)
+    caches = _cache_sizes(sizes.caches, cut.extent)
 
     def is_too_many(count: int) -> bool:
         costs = _Costs.of(sizes, replace(cut, n_gpu_layers=count), caches, gpu_count=_usable(limits))

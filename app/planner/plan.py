@@ -7,7 +7,7 @@ from app.findings import Finding
 from app.gguf.facts import ModelFacts
 from app.options import default_n_ctx
 from app.planner.bigger_context import bigger_context
-from app.planner.carried_out import carried_out, speed_of
+from app.planner.carried_out import carried_out
 from app.planner.engine_options import MIB, Case, cut_of, gpu_items_of
 from app.planner.expert_cache import expert_cache_outlook
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
@@ -21,9 +21,10 @@ from app.planner.judge import (
     vram_margins,
     wished_context,
 )
-from app.planner.ladder import FAST, ladder_steps, lower_rungs, rung_of
+from app.planner.ladder import FAST, Rung, ladder_steps, lower_rungs, rung_of
 from app.planner.placement import Placement, model_sizes, place, place_items
 from app.planner.search import Question, choose, is_unreduced
+from app.planner.speed_reads import type_shares
 
 ENDLESS_BYTES: Final = 2**80
 
@@ -53,12 +54,13 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     )
     is_by_hand = wishes.moe != "auto" and model.routed_expert_bytes > 0
     question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
-    slower: Finding | None = None
+    case = Case(model, wishes, question, type_shares(model))
+    top, slower = rung_of(case, FAST, placement), None
     if not is_by_hand and any(placement.gpu_items):
-        without = _without_gpus(question)
-        slower = slower_gpu_finding(budget, *(speed_of(model, budget, p) for p in (placement, without)))
-        placement = placement if slower is None else without
-    case = Case(model, wishes, question)
+        without = _without_gpus(case)
+        slower = slower_gpu_finding(budget, top.plan.tokens_per_second, without.plan.tokens_per_second)
+        top = top if slower is None else without
+    placement = top.placement
     findings = (
         *context_findings,
         *wish_findings,
@@ -66,7 +68,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
         *known_troubles(model, budget, placement),
         *_gpu_findings(case, placement, slower),
     )
-    return _written_out(case, placement, findings)
+    return _written_out(case, top, findings)
 
 
 def plan_of_step(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan, step: LadderStep) -> OffloadPlan:
@@ -104,8 +106,9 @@ def _chosen(question: Question, budget: MemoryBudget, *, is_by_hand: bool) -> tu
     return question, placement
 
 
-def _without_gpus(question: Question) -> Placement:
-    return choose(replace(question, limits=(0,) * len(question.limits)))
+def _without_gpus(case: Case) -> Rung:
+    limits = (0,) * len(case.question.limits)
+    return rung_of(case, FAST, choose(replace(case.question, limits=limits)))
 
 
 def _gpu_findings(case: Case, placement: Placement, slower: Finding | None) -> tuple[Finding, ...]:
@@ -119,12 +122,11 @@ def _gpu_findings(case: Case, placement: Placement, slower: Finding | None) -> t
     return (no_gpu_finding(question.budget, question.limits, one_layer.gpu_bytes[0]),)
 
 
-def _written_out(case: Case, placement: Placement, findings: tuple[Finding, ...]) -> OffloadPlan:
-    top = rung_of(case, FAST, placement)
+def _written_out(case: Case, top: Rung, findings: tuple[Finding, ...]) -> OffloadPlan:
     return replace(
         top.plan,
-        ladder=ladder_steps(top, lower_rungs(case, placement)),
+        ladder=ladder_steps(top, lower_rungs(case, top.placement)),
         findings=findings,
         bigger_context=bigger_context(case, top),
-        expert_cache=expert_cache_outlook(case, placement),
+        expert_cache=expert_cache_outlook(case, top.placement),
     )

@@ -12,7 +12,7 @@ from app.planner.measured_speeds import Calibration, MachineSpeeds, SpeedBasis, 
 from app.planner.placement import Placement
 from app.planner.speed_disk import disk_reads, missed_seconds
 from app.planner.speed_prefill import prefill_seconds
-from app.planner.speed_reads import Group, Reads, cpu_reads, gpu_reads, type_shares
+from app.planner.speed_reads import Group, Reads, TypeShares, cpu_reads, gpu_reads, type_shares
 
 PROMPT_TOKENS: Final = 512
 """Of the prompt that the first answer is waited for."""
@@ -84,9 +84,10 @@ def tokens_per_second(
     disk_bytes: int,
     budget: MemoryBudget,
     options: EngineOptions | None = None,
+    shares: TypeShares | None = None,
 ) -> SpeedRange | None:
     """Return the decode speed, or None when something the placement depends on was not measured."""
-    told = forecast(model, placement, disk_bytes, budget, options)
+    told = forecast(model, placement, disk_bytes, budget, options, shares)
     return told.decode if told else None
 
 
@@ -96,6 +97,7 @@ def forecast(
     disk_bytes: int,
     budget: MemoryBudget,
     options: EngineOptions | None = None,
+    shares: TypeShares | None = None,
 ) -> SpeedForecast | None:
     """Return how fast a placement answers in a short conversation; None as in `tokens_per_second`.
 
@@ -104,9 +106,11 @@ def forecast(
 
     Args:
         options: Those that will be in force; by default what a plan takes of its own accord.
+        shares: Of the model, where they are known already.
     """
     speeds = budget.speeds or MachineSpeeds()
-    tiers = _tiers(model, placement, budget, options)
+    shares = type_shares(model) if shares is None else shares
+    tiers = _tiers(model, placement, budget, options, shares)
     disk = disk_reads(model, placement.cpu_parts, disk_bytes, budget)
     seconds: dict[str, float] = {}
     for tier in tiers:
@@ -162,10 +166,13 @@ def _with_prompt(told: SpeedForecast, disk: DiskReads | None, prompt: float | No
 
 
 def _tiers(
-    model: ModelFacts, placement: Placement, budget: MemoryBudget, options: EngineOptions | None
+    model: ModelFacts,
+    placement: Placement,
+    budget: MemoryBudget,
+    options: EngineOptions | None,
+    shares: TypeShares,
 ) -> tuple[Tier, ...]:
     speeds = budget.speeds or MachineSpeeds()
-    shares = type_shares(model)
     memory = speeds.memory_bytes_per_second
     plain = memory * ENGINE_SHARE if memory else None
     tiers = []

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
-from app.gguf.facts import ModelFacts, TensorClass
+from app.gguf.facts import ModelFacts
 from app.gguf.quants import QUANT_TYPES
 from app.gguf.tensor_classes import tensor_class
 from app.planner.facts import Part
@@ -14,6 +15,9 @@ from app.planner.sizes import EMBEDDING_TENSOR, OUTPUT_TENSOR
 
 USUAL_DEPTH: Final = 1024
 """Tokens a conversation holds when its speed is asked for: of the cache, no more than that is read."""
+
+NAMES_KEPT: Final = 8192
+"""Models of a kind name their tensors alike, and one is planned for many times."""
 
 _NOT_READ: Final = frozenset({Part.TOKEN_EMBEDDING, Part.COMPUTE, Part.PROMPT_CACHE})
 _CACHES: Final = frozenset({Part.KV_CACHE, Part.STATE})
@@ -64,7 +68,7 @@ def type_shares(model: ModelFacts) -> TypeShares:
     """Return how the bytes of each part are divided among types, over the whole model."""
     sizes: dict[Part, dict[str, float]] = {}
     for tensor in model.tensors:
-        part = Part(tensor_class(tensor.name).value)
+        part = _part_of(tensor.name)
         of_part = sizes.setdefault(part, {})
         of_part[tensor.type_name] = of_part.get(tensor.type_name, 0.0) + (tensor.size_bytes or 0)
     return {
@@ -72,6 +76,11 @@ def type_shares(model: ModelFacts) -> TypeShares:
         for part, of_part in sizes.items()
         if (total := sum(of_part.values()))
     }
+
+
+@lru_cache(maxsize=NAMES_KEPT)
+def _part_of(name: str) -> Part:
+    return Part(tensor_class(name).value)
 
 
 def gpu_reads(model: ModelFacts, placement: Placement, shares: TypeShares) -> Reads:
@@ -132,8 +141,5 @@ def _gpu_blocks(model: ModelFacts, placement: Placement) -> int:
 
 
 def _is_tied(model: ModelFacts) -> bool:
-    names = {tensor.name for tensor in model.tensors if tensor_class(tensor.name) in _OUTSIDE}
+    names = {tensor.name for tensor in model.tensors}
     return EMBEDDING_TENSOR in names and OUTPUT_TENSOR not in names
-
-
-_OUTSIDE: Final = frozenset({TensorClass.TOKEN_EMBEDDING, TensorClass.OUTPUT})
