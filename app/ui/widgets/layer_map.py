@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Final
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QFontMetricsF,
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.ui.theme.look import LookSource
 from app.ui.theme.tokens import RADIUS, SPACE, TYPE
 from app.ui.widgets.layer_facts import LayerCell, Tier
-from app.ui.widgets.patterns import rounded, tier_box
+from app.ui.widgets.patterns import tier_cells
 
 _ROW_HEIGHT: Final = 26.0
 _ROW_GAP: Final = 6.0
@@ -225,21 +225,18 @@ class LayerMap(QWidget):
         painter.setFont(look.font("label", 400))
         painter.setPen(look.color("text_soft"))
         painter.drawText(QRectF(0, top, self._left, _ROW_HEIGHT), Qt.AlignmentFlag.AlignVCenter, name)
-        for position, count, (tier, share) in self._blocks(tier_of):
-            box = self._column(position, count)
-            box = QRectF(box.left() + 0.75, top, box.width() - 1.5, _ROW_HEIGHT)
+        left, step = self._left, self._column(0).width()
+        for ((tier, share), is_single), run in groupby(self._blocks(tier_of), key=_likeness):
+            boxes = [
+                QRectF(left + position * step + 0.75, top, count * step - 1.5, _ROW_HEIGHT)
+                for position, count, _ in run
+            ]
             if tier is None:
                 painter.setPen(QPen(look.color("border_strong"), 1))
-                painter.drawLine(
-                    QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y())
-                )
+                painter.drawLines([_middle_line(box) for box in boxes])
                 continue
-            painter.save()
-            painter.setClipPath(rounded(box, 3))
-            tier_box(
-                painter, box, look, tier.value, disk_share=share, notch_every=_NOTCH_EVERY if count > 1 else 0
-            )
-            painter.restore()
+            notch_every = 0 if is_single else _NOTCH_EVERY
+            tier_cells(painter, boxes, look, tier.value, disk_share=share, notch_every=notch_every)
 
     def _blocks(self, tier_of: TierOf) -> Iterator[tuple[int, int, tuple[Tier | None, float]]]:
         """Yield (position, columns, tier): each column alone, or neighbours alike when columns are narrow."""
@@ -315,3 +312,14 @@ class LayerMap(QWidget):
         counts = {tier.value: sum(1 for cell in counted if cell.tier is tier) for tier in Tier}
         key = "ui.layer_map.summary_experts" if self._has_experts else "ui.layer_map.summary"
         return self._looks.look.text(key, count=len(self._cells), **counts)
+
+
+def _likeness(block: tuple[int, int, tuple[Tier | None, float]]) -> tuple[tuple[Tier | None, float], bool]:
+    """Return what blocks that are drawn together have in common."""
+    _position, count, tier = block
+    return tier, count == 1
+
+
+def _middle_line(box: QRectF) -> QLineF:
+    y = box.center().y()
+    return QLineF(box.left(), y, box.right(), y)
