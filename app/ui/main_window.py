@@ -104,7 +104,8 @@ class MainWindow(QMainWindow):
     def is_settled(self) -> bool:
         """All that can be seen shows the last view."""
         plan_tab = self.dock.plan_tab
-        return not self._turns.is_running and (plan_tab.is_settled or not plan_tab.isVisible())
+        pages = (plan_tab, self.models_page)
+        return not self._turns.is_running and all(page.is_settled or not page.isVisible() for page in pages)
 
     def _show_parts(self) -> Iterator[None]:
         shows = (

@@ -276,6 +276,7 @@ def test_a_file_that_goes_away_can_be_checked_again(
 ) -> None:
     file = library / "dense-F16.gguf"
     content = file.read_bytes()
+    choose(driver, "theirs")
     file.unlink()
     choose(driver, "dense")
     assert "This file cannot be read" in words_of(page.state)

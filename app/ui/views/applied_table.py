@@ -46,7 +46,9 @@ class AppliedTable(QWidget):
         yield from self.prepare(len(rows))
         before, self._shown = self._shown, rows
         for index, line in enumerate(self._rows):
-            line.setVisible(index < len(rows))
+            if line.isHidden() == (index < len(rows)):
+                line.setVisible(index < len(rows))
+                yield
         for index, facts in enumerate(rows):
             if index >= len(before) or facts != before[index]:
                 self._show_row(self._rows[index], facts)

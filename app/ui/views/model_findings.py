@@ -1,6 +1,6 @@
 """What was found in a model's file, whether its parts are complete, and what the engine says of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from PySide6.QtCore import Signal
@@ -71,32 +71,46 @@ class ModelFindings(QWidget):
         looks.changed.connect(self._show)
 
     def show_view(self, view: ModelPageView) -> None:
-        """Show the findings of a model."""
+        """Show the findings of a model; hidden while nothing is known of it."""
+        for _ in self.show_in_steps(view):
+            pass
+
+    def show_in_steps(self, view: ModelPageView) -> Iterator[None]:
+        """Do the same, a block at a step."""
+        self.setVisible(view.facts is not None)
         before, self._view = self._view, view
         if before != view:
-            self._show()
+            yield from self._steps()
 
     def _show(self) -> None:
+        for _ in self._steps():
+            pass
+
+    def _steps(self) -> Iterator[None]:
         look, view = self._looks.look, self._view
         self._title.setText(look.text("ui.plan.findings.title"))
+        shown = _once(view.all_findings)
         for severity, chip in self._chips.items():
-            count = sum(1 for finding in _once(view.all_findings) if finding.severity is severity)
+            count = sum(1 for finding in shown if finding.severity is severity)
             chip.setVisible(count > 0)
             chip.setText(_count_words(look, severity, count))
-        shown = _once(view.all_findings)
+        yield
         actions = finding_actions(shown, view.wishes)
         if shown:
             self.findings.show_findings(shown, {code: say(look.texts, w) for code, w in actions.items()})
         self.findings.setVisible(bool(shown))
+        yield
         complete = complete_words(view)
         self._complete.setVisible(complete is not None)
         self._complete_rule.setVisible(complete is not None and bool(shown))
         if complete is not None:
             self._complete.show_passed(*(say(look.texts, words) for words in complete))
+        yield
         self.engine.show_view(view)
         has_engine = view.can_ask_engine
         self.engine.setVisible(has_engine)
         self._engine_rule.setVisible(has_engine and (bool(shown) or complete is not None))
+        yield
         self.weights.show_view(view)
         has_weights = weights_state(view.weights) is not None
         self.weights.setVisible(has_weights)

@@ -22,11 +22,11 @@ from app.ui.views.model_list import ModelList
 from app.ui.views.model_palette import ModelPalette
 from app.ui.views.model_state import ModelState
 from app.ui.views.model_truth import ModelTruth
-from app.ui.views.slices import Turns
+from app.ui.views.slices import REST, Turns
 from app.ui.views.step_cards import StepCards
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import IconLabel, TextLabel
-from app.ui.widgets.layouts import column, hold_layouts, holder, row, scrolled
+from app.ui.widgets.layouts import column, hold_layouts, hold_painting, holder, row, scrolled
 
 _STACKED_BELOW: Final = 760
 _MARGINS: Final = (22, 16, 18, 18)
@@ -71,7 +71,7 @@ class ModelsPage(QWidget):
         self.compare_popup = ModelPalette(looks, self)
         self.empty = NothingChosen(looks)
         self._details: ModelDetailsFacts | None = None
-        self._shown: dict[int, tuple[object, ...]] = {}
+        self._shown: dict[QWidget, tuple[object, ...]] = {}
         self._turns = Turns(self, self._show_parts)
         self._pages = QStackedWidget()
         self._lay_out()
@@ -128,43 +128,46 @@ class ModelsPage(QWidget):
         sides, stacked = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._lower.setDirection(stacked if is_narrow else sides)
 
-    def _show_parts(self) -> Iterator[None]:
-        """Show what is another, and lay everything out once at the end."""
-        parts = [(show, self._is_news(number, facts)) for number, (show, facts) in enumerate(self._parts())]
-        if not any(is_news for _show, is_news in parts):
+    def _show_parts(self) -> Iterator[object]:
+        """Show what is another, one part after the other, and paint it all at the end."""
+        parts = [(part, show) for part, show, facts in self._parts() if self._is_news(part, facts)]
+        if not parts:
             return
-        let_go = hold_layouts(self._body)
+        paint = hold_painting(self._body)
         try:
-            for show, is_news in parts:
-                if is_news:
-                    yield
+            for part, show in parts:
+                yield REST
+                let_go = hold_layouts(part)
+                try:
                     yield from show()
+                finally:
+                    let_go()
+            yield REST
+            yield REST  # what is laid out has its surroundings laid out as well
         finally:
-            let_go()
+            paint()
 
-    def _parts(self) -> Iterator[tuple[Callable[[], Iterator[None]], tuple[object, ...]]]:
-        """Yield how each part is shown, and what it shows."""
+    def _parts(self) -> Iterator[tuple[QWidget, Callable[[], Iterator[None]], tuple[object, ...]]]:
+        """Yield each part, how it is shown, and what it shows."""
         view, details = self._view, self._details
         facts, plans = view.facts, view.plans
-        yield partial(self._show_cards, view), (view.path, view.is_checking, facts, view.failure, view.plan)
-        yield partial(self.steps.show_in_steps, view), (facts, plans, view.steps, view.chosen, view.budget)
-        yield partial(self._show_findings, view), (replace(view, chosen=0, last_load=None, loaded_at=""),)
-        told = (facts, view.plan, view.last_load, view.loaded_at, view.is_checking, view.wishes)
-        yield partial(self.truth.show_in_steps, view), told
-        yield partial(self.details.show_in_steps, details), (details,)
+        of_state = (view.path, view.is_checking, facts, view.failure, view.plan)
+        yield self.state, partial(self._show_at_once, self.state, view), of_state
+        yield self.layers, partial(self._show_at_once, self.layers, view), of_state
+        of_steps = (facts, plans, view.steps, view.chosen, view.budget)
+        yield self.steps, partial(self.steps.show_in_steps, view), of_steps
+        of_findings = replace(view, chosen=0, last_load=None, loaded_at="")
+        yield self.findings, partial(self.findings.show_in_steps, view), (of_findings,)
+        of_truth = (facts, view.plan, view.last_load, view.loaded_at, view.is_checking, view.wishes)
+        yield self.truth, partial(self.truth.show_in_steps, view), of_truth
+        yield self.details, partial(self.details.show_in_steps, details), (details,)
 
-    def _is_news(self, part: int, shown: tuple[object, ...]) -> bool:
+    def _is_news(self, part: QWidget, shown: tuple[object, ...]) -> bool:
         before, self._shown[part] = self._shown.get(part), shown
         return before != shown
 
-    def _show_cards(self, view: ModelPageView) -> Iterator[None]:
-        self.state.show_view(view)
-        yield
-        self.layers.show_view(view)
-
-    def _show_findings(self, view: ModelPageView) -> Iterator[None]:
-        self.findings.setVisible(view.facts is not None)
-        self.findings.show_view(view)
+    def _show_at_once(self, part: ModelState | LayerCard, view: ModelPageView) -> Iterator[None]:
+        part.show_view(view)
         yield
 
     def _lay_out(self) -> None:

@@ -10,6 +10,9 @@ _SLICE_SECONDS: Final = 0.004
 _TURN_SECONDS: Final = 0.002
 """After which no other step begins: each may take as long again."""
 
+REST: Final = object()
+"""What a step yields when the event loop is to lay out and paint before the next one begins."""
+
 
 class Slices(QObject):
     """Runs one iterator, some milliseconds at a time, between which events are handled."""
@@ -20,6 +23,7 @@ class Slices(QObject):
         self._seconds = seconds
         self._steps: Iterator[object] | None = None
         self._on_done: Callable[[], None] | None = None
+        self._rests = False
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._run)
 
@@ -32,7 +36,7 @@ class Slices(QObject):
         self, steps: Iterator[object], on_done: Callable[[], None], first_seconds: float | None = None
     ) -> None:
         """Work on `steps` for `first_seconds` now, the rest later; then call `on_done`. None: all later."""
-        self._steps, self._on_done = steps, on_done
+        self._steps, self._on_done, self._rests = steps, on_done, False
         if first_seconds is not None:
             self._work(first_seconds)
         if self.is_running:
@@ -49,20 +53,23 @@ class Slices(QObject):
             self._work(self._seconds)
 
     def _run(self) -> None:
-        self._work(self._seconds)
+        if self._rests:
+            self._rests = False
+        else:
+            self._work(self._seconds)
 
     def _work(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
         while self._steps is not None:
             try:
-                next(self._steps)
+                self._rests = next(self._steps) is REST
             except StopIteration:
                 on_done = self._on_done
                 self.stop()
                 if on_done is not None:
                     on_done()
                 return
-            if time.perf_counter() >= end:
+            if self._rests or time.perf_counter() >= end:
                 return
 
 

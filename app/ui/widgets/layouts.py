@@ -167,6 +167,17 @@ def hold_layouts(widget: QWidget) -> Callable[[], None]:
     return let_go
 
 
+def hold_painting(widget: QWidget) -> Callable[[], None]:
+    """Leave `widget` as it is on the screen until the function returned is called."""
+    widget.setUpdatesEnabled(False)
+
+    def let_go() -> None:
+        if isValid(widget):
+            widget.setUpdatesEnabled(True)
+
+    return let_go
+
+
 def _fill(layout: QBoxLayout, items: Iterable[Item], gap: int, margins: Margins) -> None:
     layout.setSpacing(gap)
     layout.setContentsMargins(*margins)

@@ -53,12 +53,12 @@ class ModelDetails(QWidget):
 
     def show_in_steps(self, details: ModelDetailsFacts | None) -> Iterator[None]:
         """Do the same, a section at a step."""
-        self.sizes.setVisible(details is not None)
-        self._depth.setVisible(details is not None)
+        for part in (self.sizes, self._depth):
+            part.setVisible(details is not None)
+            yield
         if details is None:
             return
         yield from self.sizes.show_in_steps(details)
-        yield
         self.template.show_template(details.template)
         yield
         self.tensors.show_tensors(details.tensors)
