@@ -89,15 +89,20 @@ class BlockingEngine:
         return loaded
 
     def check(
-        self, path: Path, options: EngineOptions, is_cancelled: Callable[[], bool] = lambda: False
+        self,
+        path: Path,
+        options: EngineOptions,
+        is_cancelled: Callable[[], bool] = lambda: False,
+        *,
+        measures: bool = False,
     ) -> Checked:
-        """Ask whether the engine takes the file.
+        """Ask whether the engine takes the file, and with `measures` what it would compute in.
 
         Raises:
             FindingError: the engine cannot tell, or did not start.
             GivenUpError: cancelled; `close` ends the engine, wherever it is.
         """
-        self._session.check(path, options)
+        self._session.check(path, options, measures=measures)
         checked: Checked | None = None
         for event in self._until_settled(is_cancelled):
             if isinstance(event, Failed):

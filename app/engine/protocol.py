@@ -34,10 +34,15 @@ class LoadModel:
 
 @dataclass(frozen=True, slots=True)
 class CheckModel:
-    """Ask the engine whether it would take the file, without reading its tensors."""
+    """Ask the engine whether it would take the file, without reading its tensors.
+
+    Attributes:
+        measures: Also how much working memory it would take with these options.
+    """
 
     path: str
     options: EngineOptions
+    measures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +164,15 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Answer to `CheckModel`."""
+    """Answer to `CheckModel`.
+
+    Attributes:
+        buffers: Compute buffers alone, when it was to measure: without memory all else counts as 0.
+    """
 
     accepted: bool
     findings: tuple[Finding, ...] = ()
+    buffers: tuple[BufferUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,13 @@ class EngineSession(SessionMachine):
         """
         self._begin(LoadModel(os.path.abspath(path), options))  # noqa: PTH100  # keeps `..` and links as they are
 
-    def check(self, path: Path, options: EngineOptions) -> None:
+    def check(self, path: Path, options: EngineOptions, *, measures: bool = False) -> None:
         """Ask whether the engine takes the file; what ran before ends first. `Checked` or `Failed` answers.
 
         Raises:
             SessionStateError: the session is closed.
         """
-        self._begin(CheckModel(os.path.abspath(path), options))  # noqa: PTH100  # as above
+        self._begin(CheckModel(os.path.abspath(path), options, measures))  # noqa: PTH100  # as above
 
     def generate(self, messages: Sequence[ChatMessage], sampling: SamplingOptions) -> int:
         """Ask for an answer and return its request id.

@@ -31,11 +31,13 @@ class CacheShape:
     Attributes:
         cached_blocks: Per block, False for MTP blocks: plain decoding does not run them.
         row_elements: Per block, elements of K and V per token; MLA stores K only; 0 without a cache.
+        factor: What engines' own figures have taught to multiply with.
     """
 
     attention: AttentionFacts
     cached_blocks: tuple[bool, ...]
     row_elements: tuple[int, ...]
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def cache_sizes(shape: CacheShape, extent: Extent) -> CacheSizes:
         _block_bytes(shape, block, extent) if cached else (0, 0)
         for block, cached in enumerate(shape.cached_blocks)
     ]
+    if shape.factor != 1.0:
+        sizes = [(round(kv * shape.factor), round(state * shape.factor)) for kv, state in sizes]
     return CacheSizes(tuple(kv for kv, _ in sizes), tuple(state for _, state in sizes))
 
 

@@ -3,133 +3,208 @@
 from dataclasses import dataclass
 from typing import Final
 
-from app.gguf.facts import AttentionKind, ModelFacts
-from app.planner.caches import Extent
+from app.gguf.facts import AttentionFacts, AttentionKind, ModelFacts
+from app.planner.caches import RATIO_HCA, Extent, padded_cells, windowed_cells
 
 FLOAT_BYTES: Final = 4
 MASK_BYTES: Final = 2
 """The attention mask is f16, one row of cells per token of the batch."""
 
-INDEXER_MASKS: Final = 3
-RESIDUALS: Final = 6
-"""Rows as wide as the model that live at the same time beside the logits."""
-
 PIPELINE_COPIES: Final = 4
 """Copies of the inputs when several GPUs work as a pipeline (GGML_SCHED_MAX_COPIES)."""
 
 _EXPERT_MARK: Final = "exps."
+_RATIO_CSA: Final = 4
+_CONV_TENSOR: Final = ".ssm_conv1d.weight"
+_SHARED_GATE: Final = ".ffn_gate_inp_shexp.weight"
+_DENSE_DOWN: Final = (".ffn_down.weight", ".ffn_down_shexp.weight")
 
 
 @dataclass(frozen=True, slots=True)
 class GraphShape:
-    """What sizes the compute buffers. Floats are counted per token of the batch.
+    """What sizes the compute buffers. Widths are floats per token of the batch.
 
     Attributes:
-        output_floats: Alive while the logits are made.
-        layer_floats: Alive in the widest block: attention, or all used experts at once.
-        input_floats: What enters the first block.
-        mask_count: Masks as long as the context.
-        is_stacked: Logits and block do not share memory (glm-dsa).
+        embedding: Width of the residual stream.
+        expert_width: Inner width of all used experts together; `expert_outputs` what they give.
+        dense_width: Inner width of the widest feed-forward network without routing, shared experts included.
+        attention_floats: Alive at once in the widest attention.
+        absorbed_floats: The part of them that shares memory with experts on the same device.
+        logit_floats: Floats of logits for every token of a batch; 0 where only the last one's are made.
+        has_gated_shared: Shared experts have a gate of their own, whose result waits beside them.
         largest_expert_tensor: Bytes; a GPU working on experts kept in RAM copies one whole tensor in.
         largest_block_tensor: The same for the other weights of a block.
+        gpu_factor: What engines' own figures have taught to multiply with; cpu_factor likewise.
     """
 
-    output_floats: int
-    layer_floats: int
-    input_floats: int
-    mask_count: int
-    is_stacked: bool
+    attention: AttentionFacts
+    embedding: int
+    expert_width: int
+    expert_outputs: int
+    dense_width: int
+    attention_floats: int
+    absorbed_floats: int
+    logit_floats: int
+    has_gated_shared: bool
     largest_expert_tensor: int
     largest_block_tensor: int
+    gpu_factor: float = 1.0
+    cpu_factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What one device does of the whole.
+
+    Attributes:
+        copied_tensor_bytes: Largest weight in RAM that the device works on in big batches (`op_offload`).
+        runs_experts: Routed experts of at least one block lie on it, or are copied to it.
+        is_split: Those of other blocks lie in RAM.
+    """
+
+    makes_logits: bool = True
+    copied_tensor_bytes: int = 0
+    runs_experts: bool = True
+    is_split: bool = False
+    is_cpu: bool = False
 
 
 def graph_shape(model: ModelFacts) -> GraphShape:
-    """Read the widths that matter from facts and tensor table.
-
-    Calibrated on the engine's "compute buffer size" lines, MiB (llama-cpp-python 0.3.36, November 2026):
-
-        default MoE, CPU (any context):    ubatch 128: 24.6, 512: 98.3; formula at 8192: 27.7, 110.8
-        default MoE, RPC0 as the GPU:      ubatch 128: 24.3, 512: 97.1; with or without its experts
-        Qwen3-30B, 8192, 512:              304.8 (formula 328.8)    DeepSeek-V3, 2048: 410.0 (406.0)
-        Qwen3-235B, 8192, 512:             312.8 (352.8)            DeepSeek-V3, 32768: 440.0 (436.0)
-        gpt-oss-20b, 8192, 512:            435.3 (434.5)            Mixtral-8x7B, 2048: 202.0 (218.0)
-        Llama-4-Scout, 8192, 512:          450.7 (462.6)            Mixtral-8x7B, 32768: 232.0 (248.0)
-        GLM-4.5-Air, 8192, 512:            328.0 (352.0)            GLM-5.2, 32768: 656.1 (638.5)
-    """
+    """Read the widths that matter from facts and tensor table."""
     embedding = model.embedding_length or 0
     used = model.expert_used_count or 0
-    expert_width, dense_width, largest_expert, largest_block = _tensor_widths(model)
-    experts = used * (3 * expert_width + embedding)
+    widths = _TensorWidths.of(model)
+    attention_floats, absorbed = _attention_floats(model, widths.conv)
+    is_indexed = model.attention.kind is AttentionKind.INDEXED_MLA
     return GraphShape(
-        output_floats=(model.vocabulary_size or 0) + RESIDUALS * embedding,
-        layer_floats=max(experts, 3 * dense_width, _attention_floats(model)) + RESIDUALS * embedding,
-        input_floats=2 * embedding,
-        mask_count=INDEXER_MASKS if _is_indexed(model) else 1,
-        is_stacked=_is_indexed(model),
-        largest_expert_tensor=largest_expert,
-        largest_block_tensor=largest_block,
+        attention=model.attention,
+        embedding=embedding,
+        expert_width=used * widths.expert,
+        expert_outputs=used * embedding if widths.expert else 0,
+        dense_width=widths.dense,
+        attention_floats=attention_floats,
+        absorbed_floats=absorbed,
+        logit_floats=(model.vocabulary_size or 0) if is_indexed else 0,
+        has_gated_shared=widths.has_gated_shared,
+        largest_expert_tensor=widths.largest_expert,
+        largest_block_tensor=widths.largest_block,
     )
 
 
-def device_compute_bytes(
-    shape: GraphShape, extent: Extent, *, makes_logits: bool, copied_tensor_bytes: int
-) -> int:
+def device_compute_bytes(shape: GraphShape, extent: Extent, duty: Duty) -> int:
     """Return the compute buffer of a device that runs blocks.
 
-    Args:
-        copied_tensor_bytes: Largest weight in RAM that the device works on in big batches (`op_offload`).
+    The allocator gives memory back as soon as a tensor was used for the last time, so the widest moment
+    counts: in attention, in a dense network, or in the experts. Compared in docs/planner.md, "How close".
     """
-    masks = MASK_BYTES * shape.mask_count * extent.n_ctx
-    block = extent.n_ubatch * (masks + FLOAT_BYTES * shape.layer_floats) + copied_tensor_bytes
-    if not makes_logits:
-        return block
-    if shape.is_stacked:
-        return block + extent.n_ubatch * FLOAT_BYTES * shape.output_floats
-    return max(block, extent.n_ubatch * (masks + FLOAT_BYTES * shape.output_floats))
+    runs_experts = duty.runs_experts or duty.copied_tensor_bytes > 0
+    attention = shape.attention_floats - (shape.absorbed_floats if runs_experts and not duty.is_split else 0)
+    if shape.attention.kind is AttentionKind.INDEXED_MLA:  # a score for each cell
+        attention += padded_cells(extent.n_ctx)
+    dense = 3 * shape.dense_width + 4 * shape.embedding
+    if shape.has_gated_shared:
+        dense += 3 * shape.embedding // 2
+    experts = _expert_floats(shape) if runs_experts else shape.expert_outputs
+    floats = max(attention, dense if shape.dense_width else 0, experts + 3 * shape.embedding)
+    if duty.makes_logits:
+        floats += shape.logit_floats
+    working = _rows(extent) * FLOAT_BYTES * floats + mask_bytes(shape, extent)
+    return round(working * (shape.cpu_factor if duty.is_cpu else shape.gpu_factor)) + duty.copied_tensor_bytes
 
 
 def host_compute_bytes(shape: GraphShape, extent: Extent, *, runs_experts: bool) -> int:
     """Return what RAM holds beside working GPUs: the inputs, or the experts' working set.
 
-    Measured on the default MoE at 8192, ubatch 512: 10.26 MiB (formula 10.25), 21.14 with all experts in RAM.
+    Measured on the default MoE at 8192, ubatch 512: 10.45 MiB (formula 10.25), 21.33 with all experts in RAM.
     """
-    inputs = MASK_BYTES * shape.mask_count * extent.n_ctx + FLOAT_BYTES * shape.input_floats
-    experts = FLOAT_BYTES * shape.layer_floats if runs_experts else 0
-    return extent.n_ubatch * max(inputs, experts)
+    rows, masks = _rows(extent) * FLOAT_BYTES, mask_bytes(shape, extent)
+    inputs = rows * 2 * shape.embedding + masks
+    if not runs_experts:
+        return round(inputs * shape.cpu_factor)
+    # what was the input is free by then, and part of the mask finds room in it
+    reused = min(masks, rows * shape.embedding) // 2
+    experts = rows * (_expert_floats(shape) + 2 * shape.embedding) + masks - reused
+    return round(max(inputs, experts) * shape.cpu_factor)
 
 
 def pipeline_bytes(shape: GraphShape, extent: Extent) -> int:
     """Return what each of several GPUs needs more when nothing stays in RAM and they form a pipeline."""
-    inputs = MASK_BYTES * shape.mask_count * extent.n_ctx + FLOAT_BYTES * shape.input_floats
-    return (PIPELINE_COPIES - 1) * extent.n_ubatch * inputs
+    inputs = mask_bytes(shape, extent) + _rows(extent) * FLOAT_BYTES * 2 * shape.embedding
+    return (PIPELINE_COPIES - 1) * inputs
 
 
-def _attention_floats(model: ModelFacts) -> int:
-    attention = model.attention
+def mask_bytes(shape: GraphShape, extent: Extent) -> int:
+    """Return the bytes of all attention masks of a batch: one for each kind of cache."""
+    attention, n_ctx = shape.attention, extent.n_ctx
+    window = windowed_cells(n_ctx, attention.sliding_window or 0, extent.n_ubatch)
+    match attention.kind:
+        case AttentionKind.COMPRESSED:
+            compressed = 2 * padded_cells(n_ctx // _RATIO_CSA) + padded_cells(n_ctx // RATIO_HCA)
+            cells = window + compressed
+        case AttentionKind.INDEXED_MLA:
+            cells = 2 * padded_cells(n_ctx)
+        case AttentionKind.NONE | AttentionKind.RECURRENT:
+            cells = 0
+        case _:
+            has_windows = attention.sliding_window and any(attention.windowed_layers)
+            cells = padded_cells(n_ctx) + (window if has_windows else 0)
+    return MASK_BYTES * _rows(extent) * cells
+
+
+def _expert_floats(shape: GraphShape) -> int:
+    """Return what the experts need: gate, up and their product; then the outputs where gate and up were.
+
+    Outputs that are too wide for that hole come behind.
+    """
+    behind = shape.expert_outputs if shape.expert_outputs > 2 * shape.expert_width else 0
+    return 3 * shape.expert_width + behind
+
+
+def _attention_floats(model: ModelFacts, conv_width: int) -> tuple[int, int]:
+    """Return the floats alive in the widest attention, and those that share memory with experts."""
+    attention, embedding = model.attention, model.embedding_length or 0
     heads = attention.head_count or 0
-    key_length = attention.key_length or 0
     if attention.kv_lora_rank and attention.kind in (AttentionKind.MLA, AttentionKind.INDEXED_MLA):
-        absorbed = 2 * attention.kv_lora_rank + (attention.rope_dimension_count or 0)
-        return heads * (absorbed + absorbed // 6)
-    return heads * 3 * key_length
+        key = attention.kv_lora_rank + (attention.rope_dimension_count or 0)
+        absorbed = heads * key // 3 if attention.kind is AttentionKind.MLA else 0
+        return heads * (2 * key + attention.kv_lora_rank) + embedding, absorbed
+    queries = heads * (attention.key_length or 0)
+    if attention.kind is AttentionKind.COMPRESSED:
+        return 4 * queries, 0
+    return max(4 * queries + embedding, 11 * conv_width // 2), 0
 
 
-def _is_indexed(model: ModelFacts) -> bool:
-    return model.attention.kind is AttentionKind.INDEXED_MLA
+def _rows(extent: Extent) -> int:
+    return min(extent.n_ubatch, extent.n_ctx)
 
 
-def _tensor_widths(model: ModelFacts) -> tuple[int, int, int, int]:
-    expert_width = dense_width = largest_expert = largest_block = 0
-    for tensor in model.tensors:
-        if not tensor.name.startswith("blk."):
-            continue
-        size, row = tensor.size_bytes or 0, tensor.shape[0] if tensor.shape else 1
-        if _EXPERT_MARK in tensor.name:
-            largest_expert = max(largest_expert, size)
-            if "_down_" in tensor.name:
-                expert_width = max(expert_width, row)
-        else:
-            largest_block = max(largest_block, size)
-            if tensor.name.endswith(".ffn_down.weight"):
-                dense_width = max(dense_width, row)
-    return expert_width, dense_width, largest_expert, largest_block
+@dataclass(slots=True)
+class _TensorWidths:
+    expert: int = 0
+    dense: int = 0
+    conv: int = 0
+    has_gated_shared: bool = False
+    largest_expert: int = 0
+    largest_block: int = 0
+
+    @classmethod
+    def of(cls, model: ModelFacts) -> "_TensorWidths":
+        widths = cls()
+        for tensor in model.tensors:
+            if tensor.name.startswith("blk."):
+                widths._take(tensor.name, tensor.shape, tensor.size_bytes or 0)
+        return widths
+
+    def _take(self, name: str, shape: tuple[int, ...], size: int) -> None:
+        row = shape[0] if shape else 1
+        if _EXPERT_MARK in name:
+            self.largest_expert = max(self.largest_expert, size)
+            if "_down_" in name:
+                self.expert = max(self.expert, row)
+            return
+        self.largest_block = max(self.largest_block, size)
+        self.has_gated_shared = self.has_gated_shared or name.endswith(_SHARED_GATE)
+        if name.endswith(_DENSE_DOWN):
+            self.dense = max(self.dense, row)
+        elif name.endswith(_CONV_TENSOR) and len(shape) > 1:
+            self.conv = max(self.conv, shape[1])

@@ -7,6 +7,7 @@ from typing import Final
 
 from app.findings import Finding
 from app.options import EngineOptions
+from app.planner.corrections import Corrections
 from app.planner.measured_speeds import MachineSpeeds, SpeedBasis
 
 
@@ -53,6 +54,7 @@ class MemoryBudget:
         cpu_tokens_per_second: Measured here with this model on the processor alone. gpu_tokens_per_second
             with the plan for the GPUs.
         speeds: What else was measured to predict speeds from.
+        corrections: What the engine's own figures have taught about plans for this model.
     """
 
     ram_free_bytes: int
@@ -71,6 +73,7 @@ class MemoryBudget:
     cpu_tokens_per_second: float | None = None
     gpu_tokens_per_second: float | None = None
     speeds: MachineSpeeds | None = None
+    corrections: Corrections | None = None
 
     def ram_left(self, gpu_bytes: Sequence[int]) -> int:
         """Return what is left of RAM when the GPUs hold so much: a chip's own memory is filled first."""
@@ -105,12 +108,14 @@ class DevicePlan:
     Attributes:
         name: `GPU0`, `GPU1`, ... in the budget's order, or `CPU`.
         parts: Bytes by `Part`; their sum is `planned_bytes`.
+        expected_error_bytes: By how much it may turn out fuller or emptier; None where nobody can tell.
     """
 
     name: str
     free_bytes: int
     planned_bytes: int
     parts: dict[Part, int] = field(default_factory=dict)
+    expected_error_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,7 @@ class SpeedForecast:
         seconds_by_tier: Per token, `vram`, `ram`, `disk` and `overhead`, as expected.
         basis: The weakest that matters.
         disk: None when RAM and GPUs hold everything.
+        correction_factor: Measured over predicted speed, as far as answers here taught it; it is in all of it.
     """
 
     decode: SpeedRange
@@ -169,6 +175,7 @@ class SpeedForecast:
     prompt_tokens: int = 0
     first_answer_seconds: tuple[float, float] | None = None
     disk: DiskReads | None = None
+    correction_factor: float = 1.0
 
 
 class Sacrifice(StrEnum):

@@ -11,12 +11,14 @@ from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS
 from app.planner.caches import CacheShape, CacheSizes, Extent, cache_shape, cache_sizes
 from app.planner.compute import (
+    Duty,
     GraphShape,
     device_compute_bytes,
     graph_shape,
     host_compute_bytes,
     pipeline_bytes,
 )
+from app.planner.corrections import Corrections
 from app.planner.facts import ALLOCATED_PARTS, Part
 from app.planner.sizes import WeightSizes, weight_sizes
 
@@ -107,12 +109,21 @@ class Placement:
         return self.cpu_bytes - self.cpu_parts.get(Part.ROUTED_EXPERTS, 0)
 
 
-def model_sizes(model: ModelFacts) -> ModelSizes:
-    """Read the sizes out of the facts."""
+def model_sizes(model: ModelFacts, corrections: Corrections | None = None) -> ModelSizes:
+    """Read the sizes out of the facts.
+
+    Args:
+        corrections: What engines' own figures have taught; None for the formulas alone.
+    """
     weights = weight_sizes(model)
     parts = dict.fromkeys(part for block in weights.resident for part in block)
     sums = {part: _sums(block.get(part, 0) for block in weights.resident) for part in parts}
-    return ModelSizes(weights, cache_shape(model), graph_shape(model), sums, _sums(weights.routed))
+    known = corrections or Corrections()
+    caches = replace(cache_shape(model), factor=known.context_factor)
+    graph = replace(
+        graph_shape(model), gpu_factor=known.gpu_compute_factor, cpu_factor=known.cpu_compute_factor
+    )
+    return ModelSizes(weights, caches, graph, sums, _sums(weights.routed))
 
 
 def place(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> Placement:
@@ -194,13 +205,26 @@ class _Costs:
             for b in blocks
         ]
         items.append(weights.output_bytes + weights.tied_copy_bytes)
-        copied = _copied_tensor_bytes(sizes, cut, first)
-        base = device_compute_bytes(sizes.graph, cut.extent, makes_logits=False, copied_tensor_bytes=copied)
-        full = device_compute_bytes(sizes.graph, cut.extent, makes_logits=True, copied_tensor_bytes=copied)
+        base, full = _compute_bytes(sizes, cut, first)
         if gpu_count > 1 and first == 0 and not cut.n_cpu_moe:
             more = pipeline_bytes(sizes.graph, cut.extent)
             base, full = base + more, full + more
         return cls(first, tuple(items) if first < sizes.item_count else (), caches, base, full)
+
+
+def _compute_bytes(sizes: ModelSizes, cut: Cut, first: int) -> tuple[int, int]:
+    """Return the compute buffer of a GPU without the output layer, and of the one with it."""
+    in_ram = max(cut.n_cpu_moe, first)
+    duty = Duty(
+        copied_tensor_bytes=_copied_tensor_bytes(sizes, cut, first),
+        runs_experts=any(sizes.weights.routed[in_ram:]),
+        is_split=any(sizes.weights.routed[:in_ram]),
+    )
+    without = replace(duty, makes_logits=False)
+    return (
+        device_compute_bytes(sizes.graph, cut.extent, without),
+        device_compute_bytes(sizes.graph, cut.extent, duty),
+    )
 
 
 def _copied_tensor_bytes(sizes: ModelSizes, cut: Cut, first: int) -> int:
@@ -286,9 +310,11 @@ class _Account:
     def _host_compute(self, *, any_gpu: bool) -> int:
         graph, extent = self._sizes.graph, self._cut.extent
         if not any_gpu:
-            return device_compute_bytes(graph, extent, makes_logits=True, copied_tensor_bytes=0)
-        runs_blocks = self._costs.first > 0 or any(self._sizes.weights.routed[: self._cut.n_cpu_moe])
-        return host_compute_bytes(graph, extent, runs_experts=runs_blocks)
+            return device_compute_bytes(graph, extent, Duty(is_cpu=True))
+        if self._costs.first:
+            return device_compute_bytes(graph, extent, Duty(makes_logits=False, is_cpu=True))
+        runs_experts = any(self._sizes.weights.routed[: self._cut.n_cpu_moe])
+        return host_compute_bytes(graph, extent, runs_experts=runs_experts)
 
 
 def _sums(sizes: Iterable[int]) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ class WeightSizes:
         routed: Per block, bytes of its routed experts: what `n_cpu_moe` moves.
         resident: Per block, everything else by part.
         resident_bytes: Per block, the sum of `resident`.
-        host_parts: Never on a GPU: the input layer, which llama.cpp keeps in RAM, and MTP blocks, which
-            engines pass over ("model has unused tensor ... ignoring"; 0.3.36 and b10434, measured with
-            RPC0). Those still count as items of `n_gpu_layers`, and their bytes as part of the mapped file.
+        host_parts: Never on a GPU: the input layer, which llama.cpp keeps in RAM. MTP blocks are nowhere:
+            engines pass over them ("model has unused tensor ... ignoring"; 0.3.36 and b10434, measured with
+            RPC0), though they count as items of `n_gpu_layers` and lie in the mapped file.
         output_bytes: Output norm and tensor, as the file has them.
         tied_copy_bytes: The file has no output tensor of its own: a GPU that makes the logits gets this
             second copy of the token embedding (`TENSOR_DUPLICATED`). 0 when it has one.
@@ -64,7 +64,6 @@ def weight_sizes(model: ModelFacts) -> WeightSizes:
     for layer in (layer for layer in model.layers if layer.index < count):
         parts = {Part(c.value): size for c, size in layer.bytes_by_class.items()}
         if layer.is_mtp:
-            host.update(parts)
             continue
         routed[layer.index] = parts.pop(Part.ROUTED_EXPERTS, 0)
         resident[layer.index] = parts

@@ -9,7 +9,7 @@ import pytest
 
 from app.gguf.inspect_file import inspect_path
 from app.planner.caches import Extent, cache_shape, cache_sizes
-from app.planner.compute import device_compute_bytes, graph_shape
+from app.planner.compute import Duty, device_compute_bytes, graph_shape
 
 pytestmark = pytest.mark.engine
 
@@ -31,6 +31,7 @@ for n_ctx, n_ubatch, kv_type in json.loads(sys.argv[2]):
     log.clear()
     params = api.llama_context_default_params()
     params.n_ctx, params.n_ubatch, params.n_batch, params.swa_full = n_ctx, n_ubatch, 2048, False
+    params.n_outputs_max = 1
     params.type_k = params.type_v = {"f16": 1, "q8_0": 8}[kv_type]
     api.llama_free(api.llama_init_from_model(model, params))
     text = "".join(log)
@@ -62,10 +63,10 @@ def engine_says(model: Path) -> list[list[float]]:
     return answers
 
 
-def test_caches_are_equal_and_compute_is_close_and_not_too_small(moe_model: Path) -> None:
+def test_caches_are_equal_and_compute_is_close(moe_model: Path) -> None:
     facts = inspect_path(moe_model).facts
     shape, graph = cache_shape(facts), graph_shape(facts)
     for extent, (cache_mib, compute_mib) in zip(EXTENTS, engine_says(moe_model), strict=True):
         assert sum(cache_sizes(shape, extent).kv) / MIB == pytest.approx(cache_mib, abs=0.02)
-        planned = device_compute_bytes(graph, extent, makes_logits=True, copied_tensor_bytes=0)
-        assert compute_mib <= planned / MIB <= 1.25 * compute_mib
+        planned = device_compute_bytes(graph, extent, Duty(is_cpu=True))
+        assert 0.85 * compute_mib <= planned / MIB <= 1.15 * compute_mib

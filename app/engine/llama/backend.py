@@ -6,8 +6,8 @@ from app.engine.llama.bindings import ENGINE_NAME, Library, load_library
 from app.engine.llama.devices import list_devices
 from app.engine.llama.engine_log import EngineLog
 from app.engine.llama.generate import Generator
-from app.engine.llama.load import LoadedModel, accepts, load_model
-from app.engine.llama.params import check_params, native_params
+from app.engine.llama.load import LoadedModel, accepts, load_model, reserved_buffers
+from app.engine.llama.params import check_params, native_params, reserve_params
 from app.engine.llama.rpc import add_rpc_servers
 from app.engine.log_reader import explain_load_failure, read_buffers, read_bus_ids
 from app.engine.protocol import (
@@ -65,7 +65,13 @@ class LlamaBackend:
     def check(self, command: CheckModel) -> Checked:
         """Load without reading tensors. Some bad expert metadata aborts the process instead."""
         library, log = self._engine()
-        if accepts(library, log, command.path, check_params(library, command.options)):
+        if command.measures:
+            add_rpc_servers(library, command.options.rpc_servers)
+            params = reserve_params(library, command.options)
+            buffers = reserved_buffers(library, log, command.path, params)
+            if buffers is not None:
+                return Checked(accepted=True, buffers=buffers)
+        elif accepts(library, log, command.path, check_params(library, command.options)):
             return Checked(accepted=True)
         return Checked(accepted=False, findings=(explain_load_failure(log.lines()),))
 

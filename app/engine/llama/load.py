@@ -9,8 +9,8 @@ from app.engine.backend import Emit, IsCancelled
 from app.engine.llama.bindings import Library
 from app.engine.llama.engine_log import EngineLog
 from app.engine.llama.params import NativeParams
-from app.engine.log_reader import explain_load_failure
-from app.engine.protocol import LoadProgress
+from app.engine.log_reader import explain_load_failure, read_buffers
+from app.engine.protocol import BufferUse, LoadProgress
 from app.findings import FindingCode, FindingError, error
 
 PROGRESS_SECONDS: Final = 0.05
@@ -79,6 +79,26 @@ def accepts(library: Library, log: EngineLog, path: str, params: NativeParams) -
     if model:
         library.llama.llama_model_free(model)
     return bool(model)
+
+
+def reserved_buffers(
+    library: Library, log: EngineLog, path: str, params: NativeParams
+) -> tuple[BufferUse, ...] | None:
+    """Return the compute buffers of a model and context without memory behind them; None when refused.
+
+    Args:
+        params: Of a dry run, context parameters included.
+    """
+    log.clear()
+    model = library.llama.llama_model_load_from_file(os.fsencode(path), params.model)
+    if not model:
+        return None
+    context = library.llama.llama_init_from_model(model, params.context)
+    buffers = read_buffers(log.lines())
+    if context:
+        library.llama.llama_free(context)
+    library.llama.llama_model_free(model)
+    return tuple(use for use in buffers if use.part == "compute") if context else None
 
 
 class _Progress:

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from app.engine.llama.bindings import Library
@@ -28,6 +28,10 @@ FLASH_ATTENTION: Final[Mapping[str, int]] = {"auto": -1, "off": 0, "on": 1}
 LOAD_MODES: Final[Mapping[str, int]] = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2}
 SPLIT_MODES: Final[Mapping[str, int]] = {"none": 0, "layer": 1, "row": 2}
 """The enums of the same names in llama.h."""
+
+LOGIT_ROWS: Final = "n_outputs_max"
+"""Logits are read behind the last token of a batch only; without this, room is taken for those of all tokens:
+96 MiB for the default MoE, 514 for a vocabulary of 262144."""
 
 NO_GPU: Final = -1
 """`main_gpu` for "none of them"; any index would fail the load where there is no GPU."""
@@ -80,6 +84,19 @@ def check_params(library: Library, options: EngineOptions) -> NativeParams:
     return NativeParams(model, None, (overrides,))
 
 
+def reserve_params(library: Library, options: EngineOptions) -> NativeParams:
+    """Return structures with which model and context are made without memory behind them.
+
+    Raises:
+        FindingError: `OPTION_UNSUPPORTED`, or this build has no dry run.
+    """
+    params = native_params(library, replace(options, load_mode="none"))
+    if not library.has_field(params.model, "no_alloc"):
+        raise FindingError(error(FindingCode.ENGINE_CHECK_UNAVAILABLE))
+    params.model.no_alloc = True
+    return params
+
+
 def unsupported(name: str, value: object) -> FindingError:
     """Return the refusal of one option."""
     return FindingError(error(FindingCode.OPTION_UNSUPPORTED, name=name, value=str(value)))
@@ -129,6 +146,8 @@ def _context_params(library: Library, options: EngineOptions) -> Any:
     }
     params = library.llama.llama_context_default_params()
     _set_fields(library, params, fields, options)
+    if library.has_field(params, LOGIT_ROWS):
+        params.n_outputs_max = 1
     return params
 
 

@@ -1,4 +1,4 @@
-"""Compute buffers: the formula against what the engine's log says for real shapes."""
+"""Compute buffers: the formula against what engines' logs say for real shapes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,110 +6,160 @@ from pathlib import Path
 import pytest
 
 from app.gguf.facts import AttentionFacts, AttentionKind, FileKind, ModelFacts, TensorInfo
+from app.gguf.inspect_file import inspect_path
+from app.planner.accuracy import is_within
 from app.planner.caches import Extent
-from app.planner.compute import device_compute_bytes, graph_shape, host_compute_bytes, pipeline_bytes
+from app.planner.compute import (
+    Duty,
+    device_compute_bytes,
+    graph_shape,
+    host_compute_bytes,
+    mask_bytes,
+    pipeline_bytes,
+)
+from tests.models.giants import giant_named, write_giant
 
 MIB = 1024**2
+OFF, ALL, HALF = Duty(), Duty(runs_experts=False, is_split=True), Duty(is_split=True)
+
+ON_DEVICE = [
+    # llama-server b10434, RPC0, `-fit`: the device's compute buffer, ubatch 512
+    ("Mixtral-8x7B", 2048, OFF, 194),
+    ("Mixtral-8x7B", 8192, ALL, 48),
+    ("Qwen3-30B-A3B", 8192, OFF, 92),
+    ("Qwen3-30B-A3B", 2048, ALL, 50),
+    ("Qwen3-235B-A22B", 8192, HALF, 176),
+    ("Qwen3-Next-80B-A3B", 8192, ALL, 96),
+    ("DeepSeek-V2-Lite", 2048, OFF, 78),
+    ("DeepSeek-V3-R1", 8192, OFF, 386),
+    ("DeepSeek-V3-R1", 8192, HALF, 434),
+    ("DeepSeek-V3-R1", 2048, ALL, 428),
+    ("DeepSeek-V4-Flash", 8192, OFF, 255),
+    ("GLM-4.5-Air", 8192, ALL, 112),
+    ("GLM-5.2", 2048, OFF, 521),
+    ("GLM-5.2", 8192, OFF, 544),
+    ("gpt-oss-20b", 2048, OFF, 89),
+    ("Llama-4-Scout", 8192, OFF, 104),
+    ("OLMoE-1B-7B", 2048, OFF, 62),
+    ("Granite-3.0-3B-A800M", 2048, ALL, 35),
+    ("Phi-3.5-MoE", 8192, OFF, 107),
+    ("Kimi-K2", 2048, OFF, 254),
+    ("Kimi-K2", 8192, ALL, 234),
+    ("MiniMax-M2", 2048, ALL, 74),
+]
+
+IN_RAM = [
+    # the same, RAM beside the device: with its experts there, without any
+    ("Mixtral-8x7B", 2048, 186, 18),
+    ("Qwen2-57B-A14B", 8192, 135, 22),
+    ("Qwen3-235B-A22B", 8192, 152, 24),
+    ("DeepSeek-V3-R1", 2048, 238, 30),
+    ("DeepSeek-V4-Flash", 8192, 93, 21),
+    ("GLM-5.2", 8192, 220, 40),
+    ("gpt-oss-120b", 2048, 81, 14),
+    ("Llama-4-Scout", 8192, 84, 36),
+    ("Kimi-K2", 8192, 244, 36),
+]
 
 
-def model_of(
-    *,
-    vocabulary: int,
-    embedding: int,
-    used: int = 0,
-    expert_width: int = 0,
-    attention: AttentionFacts | None = None,
-    expert_tensor_bytes: int = 0,
-) -> ModelFacts:
-    down = TensorInfo(
-        "blk.1.ffn_down_exps.weight", (expert_width, embedding, 8), "Q4_K", 0, expert_tensor_bytes
-    )
-    return ModelFacts(
-        Path("m.gguf"),
-        FileKind.MODEL,
-        vocabulary_size=vocabulary,
-        embedding_length=embedding,
-        expert_used_count=used,
-        attention=attention or AttentionFacts(AttentionKind.GQA, 32, key_length=128),
-        tensors=(down,) if expert_width else (),
-    )
+@pytest.fixture(scope="module")
+def facts_of(tmp_path_factory: pytest.TempPathFactory) -> "Facts":
+    return Facts(tmp_path_factory.mktemp("giants"))
 
 
-def mla(kind: AttentionKind, heads: int) -> AttentionFacts:
-    return AttentionFacts(kind, heads, key_length=576, kv_lora_rank=512, rope_dimension_count=64)
+class Facts:
+    """Facts of giants, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, ModelFacts] = {}
+
+    def __call__(self, name: str) -> ModelFacts:
+        if name not in self._known:
+            (path,) = write_giant(giant_named(name), self._folder)
+            self._known[name] = inspect_path(path).facts
+        return self._known[name]
 
 
-DEFAULT_MOE = model_of(
-    vocabulary=49_152,
-    embedding=576,
-    used=2,
-    expert_width=1536,
-    attention=AttentionFacts(AttentionKind.GQA, 9, key_length=64),
-)
-QWEN3_30B = model_of(vocabulary=151_936, embedding=2048, used=8, expert_width=768)
-GPT_OSS = model_of(vocabulary=201_088, embedding=2880, used=4, expert_width=2880)
-MIXTRAL = model_of(vocabulary=32_000, embedding=4096, used=2, expert_width=14_336)
-DEEPSEEK_V3 = model_of(
-    vocabulary=129_280, embedding=7168, used=8, expert_width=2048, attention=mla(AttentionKind.MLA, 128)
-)
-GLM_5 = model_of(
-    vocabulary=154_880,
-    embedding=6144,
-    used=8,
-    expert_width=2048,
-    attention=mla(AttentionKind.INDEXED_MLA, 64),
-)
-
-
-@pytest.mark.parametrize(
-    ("model", "n_ctx", "n_ubatch", "measured_mib"),
-    [
-        (DEFAULT_MOE, 2048, 128, 24.56),
-        (DEFAULT_MOE, 8192, 512, 98.25),
-        (QWEN3_30B, 8192, 128, 76.19),
-        (QWEN3_30B, 32_768, 512, 304.75),
-        (GPT_OSS, 8192, 512, 435.27),
-        (MIXTRAL, 2048, 512, 202.01),
-        (MIXTRAL, 32_768, 512, 232.01),
-        (DEEPSEEK_V3, 8192, 512, 416.01),
-        (GLM_5, 2048, 512, 533.58),
-        (GLM_5, 32_768, 512, 656.08),
-    ],
-)
-def test_the_estimate_is_close_to_the_engines_own_figure(
-    model: ModelFacts, n_ctx: int, n_ubatch: int, measured_mib: float
+@pytest.mark.parametrize(("name", "n_ctx", "where", "engine_mib"), ON_DEVICE)
+def test_a_devices_buffer_is_what_the_engine_says(
+    facts_of: Facts, name: str, n_ctx: int, where: Duty, engine_mib: int
 ) -> None:
-    planned = device_compute_bytes(
-        graph_shape(model), Extent(n_ctx, n_ubatch, "f16"), makes_logits=True, copied_tensor_bytes=0
+    planned = device_compute_bytes(graph_shape(facts_of(name)), Extent(n_ctx, 512, "f16"), where)
+    assert is_within(planned, engine_mib * MIB), f"{planned / MIB:.1f}"
+
+
+@pytest.mark.parametrize(("name", "n_ctx", "with_experts_mib", "without_mib"), IN_RAM)
+def test_ram_beside_a_device_holds_the_inputs_or_the_experts_working_set(
+    facts_of: Facts, name: str, n_ctx: int, with_experts_mib: int, without_mib: int
+) -> None:
+    shape, extent = graph_shape(facts_of(name)), Extent(n_ctx, 512, "f16")
+    with_experts = host_compute_bytes(shape, extent, runs_experts=True)
+    assert is_within(with_experts, with_experts_mib * MIB), f"{with_experts / MIB:.1f}"
+    without = host_compute_bytes(shape, extent, runs_experts=False) / MIB
+    assert without == pytest.approx(without_mib, abs=1)
+
+
+MOE = ModelFacts(
+    Path("m.gguf"),
+    FileKind.MODEL,
+    vocabulary_size=32_000,
+    embedding_length=4096,
+    expert_used_count=2,
+    attention=AttentionFacts(AttentionKind.GQA, 32, (8,) * 32, key_length=128, value_length=128),
+    tensors=(TensorInfo("blk.1.ffn_down_exps.weight", (14_336, 4096, 8), "Q4_K", 0, 300 * MIB),),
+)
+
+
+def buffer_of(model: ModelFacts, n_ctx: int = 8192, n_ubatch: int = 512, copied: int = 0) -> int:
+    return device_compute_bytes(
+        graph_shape(model), Extent(n_ctx, n_ubatch, "f16"), Duty(copied_tensor_bytes=copied)
     )
-    assert 0.95 * measured_mib <= planned / MIB <= 1.25 * measured_mib
 
 
-def test_ram_beside_a_gpu_holds_the_inputs_or_the_experts_working_set() -> None:
-    shape, extent = graph_shape(DEFAULT_MOE), Extent(8192, 512, "f16")
-    assert host_compute_bytes(shape, extent, runs_experts=False) / MIB == 10.25  # measured 10.26
-    assert 21.1 <= host_compute_bytes(shape, extent, runs_experts=True) / MIB <= 28  # measured 21.14
+def test_an_expert_tensor_copied_to_the_gpu_comes_on_top() -> None:
+    assert buffer_of(MOE, copied=300 * MIB) == buffer_of(MOE) + 300 * MIB
 
 
-def test_an_expert_tensor_copied_to_the_gpu_can_be_bigger_than_the_logits() -> None:
-    shape = graph_shape(replace(MIXTRAL, tensors=()))
+def test_a_device_that_gets_experts_copied_works_on_them() -> None:
+    shape, extent = graph_shape(MOE), Extent(8192, 512, "f16")
+    duty = Duty(makes_logits=False, copied_tensor_bytes=300 * MIB, runs_experts=False, is_split=True)
+    copied = device_compute_bytes(shape, extent, duty)
+    assert copied == buffer_of(MOE, copied=300 * MIB)
+
+
+def test_the_buffer_grows_with_the_batch_and_masks_with_the_context_too() -> None:
+    assert buffer_of(MOE, n_ubatch=128) == buffer_of(MOE) // 4
+    assert buffer_of(MOE, n_ctx=32_768) - buffer_of(MOE) == 24_576 * 512 * 2
+    assert buffer_of(MOE, n_ctx=256) == buffer_of(MOE, n_ctx=256, n_ubatch=256)
+
+
+def test_each_kind_of_cache_has_a_mask() -> None:
     extent = Extent(8192, 512, "f16")
-    without = device_compute_bytes(shape, extent, makes_logits=True, copied_tensor_bytes=0)
-    with_copy = device_compute_bytes(shape, extent, makes_logits=True, copied_tensor_bytes=900 * MIB)
-    assert with_copy > 900 * MIB > without
+    windowed = replace(MOE.attention, sliding_window=128, windowed_layers=(True, False))
+    masks = [
+        mask_bytes(graph_shape(replace(MOE, attention=attention)), extent) / MIB
+        for attention in (MOE.attention, windowed, AttentionFacts(AttentionKind.RECURRENT))
+    ]
+    assert masks == [8, 8.75, 0]
 
 
-def test_a_gpu_that_makes_no_logits_needs_less() -> None:
-    shape, extent = graph_shape(QWEN3_30B), Extent(8192, 512, "f16")
-    inner = device_compute_bytes(shape, extent, makes_logits=False, copied_tensor_bytes=0)
-    assert inner < device_compute_bytes(shape, extent, makes_logits=True, copied_tensor_bytes=0)
-    assert pipeline_bytes(shape, extent) > 0
+def test_a_pipeline_of_gpus_keeps_copies_of_its_inputs() -> None:
+    # 16 MiB of embeddings and a mask of 8, three times more than without
+    assert pipeline_bytes(graph_shape(MOE), Extent(8192, 512, "f16")) == 3 * 24 * MIB
+
+
+def test_what_engines_taught_scales_the_working_memory_and_not_the_copies() -> None:
+    shape, extent = replace(graph_shape(MOE), gpu_factor=1.5, cpu_factor=2.0), Extent(8192, 512, "f16")
+    on_gpu = device_compute_bytes(shape, extent, Duty(copied_tensor_bytes=300 * MIB))
+    on_cpu = device_compute_bytes(shape, extent, Duty(is_cpu=True))
+    assert on_gpu == buffer_of(MOE) * 3 // 2 + 300 * MIB
+    assert on_cpu == 2 * buffer_of(MOE)
 
 
 def test_the_largest_tensors_come_from_the_table() -> None:
-    model = model_of(vocabulary=1000, embedding=64, used=2, expert_width=32, expert_tensor_bytes=5000)
     other = TensorInfo("blk.0.attn_q.weight", (64, 64), "F16", 0, 8192)
     unknown = TensorInfo("blk.0.attn_k.weight", (64, 64), "type-200", 0, None)
     outside = TensorInfo("output.weight", (64, 1000), "F16", 0, 128_000)
-    shape = graph_shape(replace(model, tensors=(*model.tensors, other, unknown, outside)))
-    assert (shape.largest_expert_tensor, shape.largest_block_tensor) == (5000, 8192)
+    shape = graph_shape(replace(MOE, tensors=(*MOE.tensors, other, unknown, outside)))
+    assert (shape.largest_expert_tensor, shape.largest_block_tensor) == (300 * MIB, 8192)
