@@ -207,6 +207,42 @@ def test_the_report_of_the_machine_is_one_click_away(
     assert str(Path.home()) not in desktop.copied[0]
 
 
+class CountedGpus(FakeGpuSource):
+    """Counts what its driver was asked."""
+
+    asked = 0
+
+    def gpus(self) -> tuple[GpuInfo, ...]:
+        self.asked += 1
+        return super().gpus()
+
+    def driver(self) -> DriverInfo | None:
+        self.asked += 1
+        return super().driver()
+
+    def read(self, index: int) -> GpuSample:
+        self.asked += 1
+        return super().read(index)
+
+
+def test_minimised_and_idle_the_driver_is_left_alone(make: Make, desktop: FakeDesktop, qtbot: QtBot) -> None:
+    gpus = CountedGpus([OLD, GOOD], DRIVER)
+    driver = make(ports(gpus, desktop), Settings(engine="echo", language="en"))
+    driver.show()
+    machine, window = driver.program.machine, driver.program.window
+    driver.wait_for(lambda: machine.hardware is not None and machine.last_sample is not None)
+    window.showMinimized()
+    qtbot.waitUntil(lambda: machine.interval_seconds >= 30.0)
+    last = machine.last_sample
+    qtbot.waitUntil(lambda: machine.last_sample is not last, timeout=10_000)  # of the moment of minimising
+    asked = gpus.asked
+    qtbot.wait(2500)
+    assert gpus.asked == asked
+    window.showNormal()
+    qtbot.waitUntil(lambda: gpus.asked > asked, timeout=10_000)
+    assert machine.interval_seconds == 1.0
+
+
 def test_own_and_shared_memory_are_told_apart(make: Make, desktop: FakeDesktop) -> None:
     chip = GpuInfo(0, "A chip", "amd", None, None, GIB // 2, GIB // 4, None, None, True, 16 * GIB)
     driver = make(ports(FakeGpuSource([chip]), desktop), Settings(engine="echo", language="en"))

@@ -47,8 +47,11 @@ class Machine:
 
     def __init__(self, looks: LookSource) -> None:
         self.seconds = 1000.0
+        self.wall_seconds = 1e9
         self.read_bytes = 0
-        self.tab = MonitorTab(looks, clock=lambda: self.seconds, wall_clock=lambda: 1e9 + self.seconds)
+        self.tab = MonitorTab(
+            looks, clock=lambda: self.seconds, wall_clock=lambda: self.wall_seconds + self.seconds
+        )
 
     def feed(self, count: int = 1, *, gpu: bool = True, vram: int = 6 * GIB) -> None:
         for _ in range(count):
@@ -123,6 +126,28 @@ def test_the_charts_move_with_new_samples(machine: Machine, show: Show, qtbot: Q
     frame = strips(machine.tab)[0].frame
     assert frame is not None
     assert frame.lines[0].tolist() == [6.0] * 5 + [9.0] * 3
+
+
+@pytest.mark.parametrize(("slept", "set_by"), [(60.0, 0.0), (0.0, 3600.0), (0.0, -7200.0), (-600.0, 0.0)])
+def test_a_sleep_or_a_clock_step_is_a_gap_in_every_strip_and_no_spike(
+    machine: Machine, show: Show, qtbot: QtBot, slept: float, set_by: float
+) -> None:
+    show(machine.tab)
+    machine.feed(10)
+    machine.seconds += slept
+    machine.wall_seconds += set_by
+    machine.read_bytes += 60 * GIB
+    machine.feed(10)
+    drawn(qtbot, machine)
+    for place, strip in enumerate(strips(machine.tab)):
+        assert strip.frame is not None
+        assert strip.frame.times.shape == (21,)
+        assert (np.diff(strip.frame.times) > 0).all()
+        for line in strip.frame.lines:
+            assert np.isnan(line[10]), place  # between the tenth sample and the eleventh
+    disk = strips(machine.tab)[3].frame
+    assert disk is not None
+    assert np.nanmax(disk.lines[0]) == pytest.approx(40.0)
 
 
 def test_a_burst_of_samples_is_drawn_once_at_once_and_once_later(machine: Machine, show: Show) -> None:
