@@ -4,7 +4,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
@@ -14,6 +13,7 @@ from app.files import storage_finding
 from app.findings import Finding, FindingCode, FindingError, error
 from app.gguf.block_clone import MOST_BYTES, BlockCloner, system_cloner
 from app.gguf.patched_copy import CopyPlan, PartPlan, PartWay, source_state
+from app.gguf.unfinished import remove_left_behind, unfinished_place
 
 CopyListener = Callable[[int, int], None]
 """Gets (bytes done, bytes in all). Raising `CopyCancelledError` ends the copy; nothing is left of it."""
@@ -43,6 +43,7 @@ def write_copy(
         CopyCancelledError: from `on_progress`; likewise.
     """
     _check(plan)
+    remove_left_behind(plan.target.parent)
     job = _Job(plan, cloner or system_cloner(), on_progress)
     try:
         if plan.is_split:
@@ -103,15 +104,15 @@ def _nameless(folder: Path) -> int | None:
 
 
 def _write_named(plan: CopyPlan, job: "_Job") -> None:
-    descriptor, name = tempfile.mkstemp(".part", ".moxie-", plan.target.parent)
-    part = Path(name)
-    try:
-        with FileIO(descriptor, "wb") as stream:
+    with unfinished_place(plan.target.parent) as part:
+        with FileIO(part, "xb", opener=_private) as stream:
             job.write(plan.parts[0], stream)
         shutil.copymode(plan.parts[0].source, part)
         _publish(part, plan.target)
-    finally:
-        part.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _publish(part: Path, target: Path) -> None:
@@ -130,8 +131,8 @@ def _publish(part: Path, target: Path) -> None:
 
 
 def _write_folder(plan: CopyPlan, job: "_Job") -> None:
-    folder = Path(tempfile.mkdtemp(".part", ".moxie-", plan.target.parent))
-    try:
+    with unfinished_place(plan.target.parent) as folder:
+        folder.mkdir(0o700)
         for part in plan.parts:
             target = folder / part.name
             if part.way is PartWay.LINK:
@@ -144,8 +145,6 @@ def _write_folder(plan: CopyPlan, job: "_Job") -> None:
         if os.path.lexists(plan.target):
             raise FileExistsError(str(plan.target))
         folder.rename(plan.target)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Job:
