@@ -1,6 +1,7 @@
 """A searched, sorted and copied table: what tensors and metadata have in common."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from PySide6.QtCore import QTimer, Signal
@@ -17,7 +18,7 @@ from app.ui.widgets.labels import TextLabel
 from app.ui.widgets.layouts import FlowLayout, column, holder, row
 
 _COPY_STEP: Final = 32
-_FIRST_SECONDS: Final = 0.003
+_COPY_SECONDS: Final = 0.0025
 _TABLE_HEIGHT: Final = 300
 _SAID_MS: Final = 2500
 
@@ -46,7 +47,7 @@ class TableSection(QWidget):
         self._nothing = TextLabel("caption", "soft", wrap=True)
         self.copy_button = Button(looks, "ghost", "copy", size="compact")
         self._row_search = RowSearch(self)
-        self._copying = Slices(self)
+        self._copying = Slices(self, _COPY_SECONDS)
         self._said = QTimer(self, singleShot=True, interval=_SAID_MS)
         self.buttons = FlowLayout(self.copy_button, gap=4)
         bar = row(self.search, self._count, holder(column(None, self.buttons, None, gap=0)))
@@ -78,8 +79,10 @@ class TableSection(QWidget):
         chosen = self.table.selected_lines() or [range(self.rows_model.rowCount())]
         if not any(chosen):
             return
-        lines = [self.rows_model.head_text()]
-        self._copying.start(self._line_steps(chosen, lines), lambda: self._on_copied(lines), _FIRST_SECONDS)
+        parts = [self.rows_model.head_text() + "\n"]
+        count = sum(map(len, chosen))
+        steps = self._part_steps(chosen, parts)
+        self._copying.start(steps, lambda: self._on_copied("".join(parts), count), _COPY_SECONDS)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -118,17 +121,18 @@ class TableSection(QWidget):
         self.rows_model.show_rows(self._rows, shown)
         self._say_count()
 
-    def _line_steps(self, chosen: Sequence[range], lines: list[str]) -> Iterator[None]:
-        for number, line in enumerate(line for part in chosen for line in part):
-            lines.append(self.rows_model.line_text(line))
-            if number % _COPY_STEP == 0:
-                yield
+    def _part_steps(self, chosen: Sequence[range], parts: list[str]) -> Iterator[None]:
+        """Add the lines to `parts`, some at a step, so that few are left to be joined."""
+        lines = (line for part in chosen for line in part)
+        while some := tuple(islice(lines, _COPY_STEP)):
+            parts.append("".join(f"{self.rows_model.line_text(line)}\n" for line in some))
+            yield
 
-    def _on_copied(self, lines: list[str]) -> None:
-        QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
-        self._count.setText(self._looks.look.text("ui.details.copied", rows=len(lines) - 1))
+    def _on_copied(self, text: str, count: int) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._count.setText(self._looks.look.text("ui.details.copied", rows=count))
         self._said.start()
-        self.rows_copied.emit(len(lines) - 1)
+        self.rows_copied.emit(count)
 
     def _say_count(self) -> None:
         look, shown, total = self._looks.look, self.rows_model.rowCount(), len(self._rows)
