@@ -38,7 +38,8 @@ def option_findings(asked: EngineOptions, applied: Mapping[str, Any]) -> tuple[F
     """Return a warning for each option the engine reports in force with another value.
 
     Not worth a word: values left to the engine (`auto`, 0 or empty for "your choice"), a context
-    rounded up to the engine's step of 256, batches cut to the context, and fewer layers than "all".
+    rounded up to the engine's step of 256, batches cut to the context, fewer layers than "all", and servers
+    of which no device was asked for.
     """
     found = []
     for f in fields(asked):
@@ -46,6 +47,8 @@ def option_findings(asked: EngineOptions, applied: Mapping[str, Any]) -> tuple[F
             continue
         want, got = getattr(asked, f.name), _tupled(applied[f.name])
         if _equal(want, got) or _is_harmless(f.name, want, got, applied):
+            continue
+        if f.name == "rpc_servers" and asked.devices and set(got) < set(want):
             continue
         found.append(
             warning(FindingCode.OPTION_NOT_APPLIED, name=f.name, asked=_shown(want), applied=_shown(got))

@@ -17,10 +17,15 @@ _WITH_A_FILE: Final = ("load", "check")
 
 _PARTS: Final = {"model": "model", "KV": "kv_cache", "RS": "state", "compute": "compute", "output": "output"}
 _BUFFER: Final = re.compile(
-    r"(?:^|\s)(?P<device>[^\s\[\]:]{1,64})(?:\[[^\s\]]{0,256}\])?"
+    r"(?:^|\s)(?P<device>[^\s\[\]:]{1,64})(?:\[(?P<server>[^\s\]]{0,256})\])?"
     r"\s{1,64}(?P<part>model|KV|RS|compute|output) buffer size\s{0,8}="
     r"\s{0,16}(?P<mib>\d{1,12}(?:\.\d{1,6})?) MiB"
 )
+
+_USED_REMOTE: Final = re.compile(
+    r"using device (?P<device>[^\s\[\]:]{1,64}) \((?P<server>[^\s()]{1,253}:\d{1,5})\)"
+)
+_NUMBER: Final = re.compile(r"\d{1,3}$")
 
 _USED_CARD: Final = re.compile(
     r"using device (?P<device>[^\s\[\]:]{1,64}) \(.{0,256}\)"
@@ -97,14 +102,20 @@ def read_buffers(lines: Iterable[str]) -> tuple[BufferUse, ...]:
     """Return the buffers llama.cpp says it took, a `BufferUse` per line, in the log's order.
 
     Source: `<device> model|KV|RS|compute|output buffer size = x MiB`, two decimals, so sizes are
-    exact to 0.005 MiB. An RPC device loses its address: `RPC0[127.0.0.1:50052]` is `RPC0`.
+    exact to 0.005 MiB. An RPC device is numbered anew on each server: `RPC0[127.0.0.1:50053]` is what
+    `using device RPC1 (127.0.0.1:50053)` names, else, without its address, `RPC0`.
     """
-    found = (_BUFFER.search(line) for line in lines)
-    return tuple(
-        BufferUse(match["device"], _PARTS[match["part"]], round(float(match["mib"]) * _MIB))
-        for match in found
-        if match
-    )
+    remote: dict[str, list[str]] = {}
+    uses = []
+    for line in lines:
+        if used := _USED_REMOTE.search(line):
+            names = remote.setdefault(used["server"], [])
+            if used["device"] not in names:
+                names.append(used["device"])
+        if match := _BUFFER.search(line):
+            name = _called(match["device"], remote.get(match["server"] or "", []))
+            uses.append(BufferUse(name, _PARTS[match["part"]], round(float(match["mib"]) * _MIB)))
+    return tuple(uses)
 
 
 def read_bus_ids(lines: Iterable[str]) -> dict[str, str]:
@@ -114,6 +125,15 @@ def read_bus_ids(lines: Iterable[str]) -> dict[str, str]:
     """
     found = (_USED_CARD.search(line) for line in lines)
     return {match["device"]: match["bus"] for match in found if match}
+
+
+def _called(device: str, of_server: Sequence[str]) -> str:
+    """Return the engine's own name of a device that a buffer names by its number on its server."""
+    if len(of_server) < 2:  # the only one that is used of it
+        return of_server[0] if of_server else device
+    number = _NUMBER.search(device)
+    place = int(number[0]) if number else len(of_server)
+    return of_server[place] if place < len(of_server) else device
 
 
 def explain_exit(

@@ -84,3 +84,12 @@ def test_a_value_left_to_the_engine_or_rounded_by_it_is_no_finding(
 def test_a_value_cut_down_is_a_finding(asked: EngineOptions, applied: dict[str, object]) -> None:
     (finding,) = option_findings(asked, applied)
     assert finding.values["name"] in applied
+
+
+def test_a_server_none_of_whose_devices_was_asked_for_is_no_news() -> None:
+    servers = ("10.0.0.7:50052", "10.0.0.8:50052")
+    asked = EngineOptions(devices=("RPC1",), rpc_servers=servers)
+    assert option_findings(asked, {"rpc_servers": [servers[1]], "devices": ["RPC1"]}) == ()
+    everything = EngineOptions(rpc_servers=servers)
+    assert len(option_findings(everything, {"rpc_servers": [servers[1]]})) == 1
+    assert len(option_findings(asked, {"rpc_servers": ["10.0.0.9:50052"]})) == 1

@@ -55,6 +55,26 @@ def test_the_place_of_a_card_is_read_whatever_the_card_is_called() -> None:
     assert read_bus_ids(lines_of("server-loaded-rpc-cpu-moe")) == {}
 
 
+def test_devices_of_several_rpc_servers_are_told_apart_by_their_addresses() -> None:
+    lines = [
+        "llama_prepare_model_devices: using device RPC0 (192.168.1.7:50052) (unknown id) - 24105 MiB free",
+        "llama_prepare_model_devices: using device RPC1 (192.168.1.8:50052) (unknown id) - 24105 MiB free",
+        "llama_prepare_model_devices: using device RPC2 (192.168.1.8:50052) (unknown id) - 24105 MiB free",
+        "load_tensors: RPC0[192.168.1.8:50052] model buffer size =   166.00 MiB",
+        "load_tensors: RPC1[192.168.1.8:50052] model buffer size =    68.00 MiB",
+        "load_tensors: RPC0[192.168.1.7:50052] model buffer size =     8.00 MiB",
+        "load_tensors: RPC3[192.168.1.8:50052] model buffer size =     1.00 MiB",
+        "load_tensors: RPC0[192.168.1.9:50052] model buffer size =     2.00 MiB",
+    ]
+    uses = [(use.device, use.size_bytes // MIB) for use in read_buffers(lines)]
+    assert uses == [("RPC1", 166), ("RPC2", 68), ("RPC0", 8), ("RPC3", 1), ("RPC0", 2)]
+    second_of_two = [
+        "using device RPC1 (192.168.1.8:50052)",
+        "RPC0[192.168.1.8:50052] KV buffer size = 15.00 MiB",
+    ]
+    assert [use.device for use in read_buffers(second_of_two)] == ["RPC1"]
+
+
 def test_two_caches_on_one_device_are_two_entries() -> None:
     uses = read_buffers(
         [
