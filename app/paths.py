@@ -47,6 +47,16 @@ def storage_speeds_file() -> Path:
     return data_folder() / "storage-speeds.json"
 
 
+def calibrations_file() -> Path:
+    """Return the file with how fast engines work through weights of each type."""
+    return data_folder() / "calibrations.json"
+
+
+def speed_history_file() -> Path:
+    """Return the file with how fast answers were."""
+    return data_folder() / "speed-history.json"
+
+
 def engine_devices_file() -> Path:
     """Return the file with what engines listed as their devices."""
     return data_folder() / "engine-devices.json"

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
@@ -69,6 +70,8 @@ def read_fact(kind: Any, value: object, at: str) -> Any:
         return _read_finding(value, at)
     if is_dataclass(kind):
         return _read_record(kind, value, at)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _read_choice(kind, value, at)
     if get_origin(kind) is UnionType:
         return None if value is None else read_fact(_without_none(kind), value, at)
     if get_origin(kind) is tuple:
@@ -110,6 +113,12 @@ def _read_tuple(kinds: tuple[Any, ...], value: object, at: str) -> tuple[Any, ..
     return tuple(
         read_fact(kind, item, f"{at}[{i}]") for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
     )
+
+
+def _read_choice(kind: type[StrEnum], value: object, at: str) -> StrEnum:
+    if not isinstance(value, str) or value not in list(kind):
+        raise UnfitError(at, ", ".join(kind))
+    return kind(value)
 
 
 def _read_scalar(kind: Any, value: object, at: str) -> object:

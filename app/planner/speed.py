@@ -1,7 +1,7 @@
 """How fast a placement answers, as a range, from what was measured and nothing else."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
@@ -146,18 +146,17 @@ def _told(
     from_disk = seconds.get("disk", 0.0) if is_from_disk and basis is not SpeedBasis.MEASURED_HERE else 0.0
     shortest = (total - from_disk) / near + from_disk / UNCERTAIN
     longest = (total - from_disk) * near + from_disk * UNCERTAIN
-    return SpeedForecast(SpeedRange(1 / longest, 1 / shortest), 1 / total, basis, seconds)
+    factor = correction.factor if correction else 1.0
+    decode = SpeedRange(1 / longest, 1 / shortest)
+    return SpeedForecast(decode, 1 / total, basis, seconds, correction_factor=factor)
 
 
 def _with_prompt(told: SpeedForecast, disk: DiskReads | None, prompt: float | None) -> SpeedForecast:
     if prompt is None:
-        return SpeedForecast(told.decode, told.expected, told.basis, told.seconds_by_tier, disk=disk)
+        return replace(told, disk=disk)
     near = UNCERTAIN if disk is not None else UNCERTAINTY[SpeedBasis.CALIBRATED]
-    return SpeedForecast(
-        told.decode,
-        told.expected,
-        told.basis,
-        told.seconds_by_tier,
+    return replace(
+        told,
         prefill=SpeedRange(PROMPT_TOKENS / prompt / near, PROMPT_TOKENS / prompt * near),
         prompt_tokens=PROMPT_TOKENS,
         first_answer_seconds=(prompt / near + 1 / told.decode.high, prompt * near + 1 / told.decode.low),
