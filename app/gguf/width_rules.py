@@ -138,12 +138,19 @@ def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[tuple[str, i
     names = ("attention.head_count", "attention.head_count_kv")
     held = _merged_heads(facts, metadata) or _separate_heads(facts, metadata)
     stated = [metadata.number(metadata.full_name(name)) for name in names]
-    if held is None:
+    if held is None or _are_judged_with_each_other(facts, stated):
         return
     if held[1] == stated[1]:
         yield names[0], held[0]
     elif held[0] == stated[0]:
         yield names[1], held[1]
+
+
+def _are_judged_with_each_other(facts: ModelFacts, stated: Sequence[int | None]) -> bool:
+    """Return whether the two numbers do not go together, which has a finding of its own (`shape_rules.py`)."""
+    heads, kv_heads = stated
+    has_queries = any(split_block(tensor.name)[1] == "attn_q.weight" for tensor in facts.tensors)
+    return has_queries and heads is not None and (heads <= 0 or bool(kv_heads and heads % kv_heads))
 
 
 def _separate_heads(facts: ModelFacts, metadata: Metadata) -> tuple[int, int] | None:
