@@ -147,7 +147,7 @@ def _head_counts(facts: ModelFacts, metadata: Metadata) -> Iterator[tuple[str, i
 
 
 def _are_judged_with_each_other(facts: ModelFacts, stated: Sequence[int | None]) -> bool:
-    """Return whether the two numbers do not go together, which has a finding of its own (`shape_rules.py`)."""
+    """Return whether the two numbers do not go together, which `shape_rules.py` says."""
     heads, kv_heads = stated
     has_queries = any(split_block(tensor.name)[1] == "attn_q.weight" for tensor in facts.tensors)
     return has_queries and heads is not None and (heads <= 0 or bool(kv_heads and heads % kv_heads))
