@@ -26,6 +26,7 @@ class EngineOnMachine:
         hardware: The whole machine.
         build: None for an engine without files, or when none was found.
         findings: Of engine and choice; those of the machine are in `hardware`.
+        usable: The machine with the cards only that the engine can and may use; None where nobody looked.
     """
 
     hardware: HardwareFacts
@@ -33,6 +34,7 @@ class EngineOnMachine:
     choice: GpuChoice
     budget: MemoryBudget
     findings: tuple[Finding, ...] = ()
+    usable: HardwareFacts | None = None
 
     def spec(self, spec: EngineSpec) -> EngineSpec:
         """Return the engine with the variables that keep it from excluded cards."""
@@ -65,7 +67,7 @@ def build_on_machine(
     usable = without_excluded(seen_by_engine(only_visible(hardware), build), excluded)
     budget = budget_from(usable, _device_names(usable, build, choice) if takes_devices else None)
     budget = replace(budget, devices=choice.devices or budget.devices)
-    return EngineOnMachine(hardware, build, choice, budget, _findings(hardware, build, choice))
+    return EngineOnMachine(hardware, build, choice, budget, _findings(hardware, build, choice), usable)
 
 
 def _device_names(usable: HardwareFacts, build: EngineBuildFacts | None, choice: GpuChoice) -> dict[int, str]:

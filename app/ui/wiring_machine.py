@@ -98,6 +98,8 @@ class MachineWiring(QObject):
     @Slot(object)
     def _on_engine_seen(self, seen: EngineOnMachine) -> None:
         self._of_engine = seen.findings
+        if seen.usable is not None:
+            self._parts.window.status_bar.show_hardware(seen.usable, is_usable=True)
         self._parts.window.chat_place.stage.first_run.hardware.show_engine_findings(seen.findings)
 
     def _used_gpus(self) -> tuple[GpuInfo, ...]:

@@ -207,6 +207,20 @@ def test_the_report_of_the_machine_is_one_click_away(
     assert str(Path.home()) not in desktop.copied[0]
 
 
+def test_an_engine_for_the_processor_is_seen_in_the_status_bar(
+    make: Make, gpus: FakeGpuSource, desktop: FakeDesktop, data_home: Path
+) -> None:
+    cpu, cuda = engine_folder("b-cpu", "libggml-cpu.so"), engine_folder()
+    listed = (DeviceInfo("CUDA0", OLD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
+    real = replace(ports(gpus, desktop), engine_reader=EngineReader(None, lambda _: listed))
+    driver = make(real, Settings(engine=cpu.name, language="en"))
+    driver.show()
+    device = driver.program.window.status_bar.device
+    driver.wait_for(lambda: device.text() == "CPU: A CPU")
+    driver.program.preferences.set(engine=cuda.name)
+    driver.wait_for(lambda: device.text() == "GTX 1660 SUPER · driver 551.61 · CUDA 12.4")
+
+
 class CountedGpus(FakeGpuSource):
     """Counts what its driver was asked."""
 
@@ -256,7 +270,7 @@ def test_own_and_shared_memory_are_told_apart(make: Make, desktop: FakeDesktop) 
 def test_what_was_picked_is_planned_charted_and_told_to_the_engine(
     make: Make, gpus: FakeGpuSource, desktop: FakeDesktop, tmp_path: Path, data_home: Path
 ) -> None:
-    folder = cuda_engine()
+    folder = engine_folder()
     listed = (DeviceInfo("CUDA0", OLD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
     sessions = SessionMaker()
     reader = EngineReader(None, lambda _: listed)
@@ -305,7 +319,7 @@ class DisobedientMaker:
 def test_a_card_that_was_excluded_and_is_used_all_the_same_is_told_in_the_plan(
     make: Make, desktop: FakeDesktop, tmp_path: Path, data_home: Path, bus_id: str, codes: list[FindingCode]
 ) -> None:
-    folder = cuda_engine()
+    folder = engine_folder()
     twin = replace(GOOD, index=2, uuid="GPU-dddd", pci_bus_id="00000000:03:00.0")
     good = replace(GOOD, pci_bus_id="00000000:02:00.0")
     listed = (DeviceInfo("CUDA0", GOOD.name, "gpu"), DeviceInfo("CUDA1", GOOD.name, "gpu"))
@@ -330,12 +344,12 @@ def test_a_card_that_was_excluded_and_is_used_all_the_same_is_told_in_the_plan(
     assert any(label.isVisible() and says in label.text() for label in labels) == bool(codes)
 
 
-def cuda_engine() -> Path:
-    """Return the folder of an engine for CUDA, as far as files tell."""
-    folder = engines_folder() / "cuda-12.4"
+def engine_folder(name: str = "cuda-12.4", library: str = "libggml-cuda.so") -> Path:
+    """Return the folder of an engine for CUDA, or another one, as far as files tell."""
+    folder = engines_folder() / name
     folder.mkdir(parents=True)
     (folder / SERVER).write_bytes(b"#!/bin/sh\n")
-    (folder / "libggml-cuda.so").write_bytes(linux_program())
+    (folder / library).write_bytes(linux_program())
     return folder
 
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.conversation import MessageState
 from app.findings import FindingCode, error, note, warning
-from app.hardware.facts import CpuInfo, HardwareFacts, HostInfo
+from app.hardware.facts import CpuInfo, DriverInfo, GpuInfo, HardwareFacts, HostInfo
 from app.texts import Texts
 from app.ui.model_view import ModelPhase
 from app.ui.theme.look import LookSource
@@ -180,6 +180,11 @@ def test_the_status_bar_says_what_computes(looks: LookSource) -> None:
     assert device_words(looks.look, hardware()) == ("RTX 4070 · driver 581.42 · CUDA 13.0", True)
     assert device_words(looks.look, hardware(with_gpu=False)) == ("CPU: AMD Ryzen 7 7700", False)
     assert device_words(looks.look, HardwareFacts(None)) == ("Runs on the CPU", False)
+    chip = GpuInfo(0, "AMD Radeon 8060S", "amd", is_integrated=True)
+    lost = GpuInfo(1, "NVIDIA GeForce RTX 3060", "nvidia", is_lost=True)
+    both = HardwareFacts(None, DriverInfo("551.61", (12, 4)), (chip, lost))
+    assert device_words(looks.look, both) == ("Runs on the CPU", False)
+    assert device_words(looks.look, both, is_usable=True) == ("Radeon 8060S", True)
 
 
 def test_context_use_is_shown_only_when_known(looks: LookSource, show: Show) -> None:

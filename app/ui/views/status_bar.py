@@ -1,12 +1,13 @@
 """The line at the foot: what stays here, how full the context is, what computes, what was found."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from app.findings import Finding, Severity
+from app.findings import Finding, FindingCode, Severity
 from app.hardware.facts import GpuInfo, HardwareFacts
 from app.ui.model_view import ModelView
 from app.ui.theme.look import Look, LookSource
@@ -37,6 +38,7 @@ class StatusBar(Panel):
         self._looks = looks
         self._view = ModelView()
         self._hardware: HardwareFacts | None = None
+        self._is_usable = False
         self._use: tuple[int | None, int | None] = (None, None)
         self.local = TextLabel("caption", "faint")
         self.context = TextLabel("caption", "faint")
@@ -57,10 +59,15 @@ class StatusBar(Panel):
         """Count what was found about the model."""
         self._view = view
         self._show_findings()
+        self._show_device()
 
-    def show_hardware(self, hardware: HardwareFacts | None) -> None:
-        """Name what computes; None while it is being looked for."""
-        self._hardware = hardware
+    def show_hardware(self, hardware: HardwareFacts | None, *, is_usable: bool = False) -> None:
+        """Name what computes; None while it is being looked for.
+
+        Args:
+            is_usable: These are the cards that the chosen engine can use.
+        """
+        self._hardware, self._is_usable = hardware, is_usable
         self._show_device()
 
     def set_context_use(self, used: int | None, total: int | None) -> None:
@@ -87,7 +94,10 @@ class StatusBar(Panel):
 
     def _show_device(self) -> None:
         look = self._looks.look
-        text, has_gpu = device_words(look, self._hardware)
+        hardware = self._hardware
+        if hardware is not None and _is_blind(self._view):
+            hardware = replace(hardware, gpus=())
+        text, has_gpu = device_words(look, hardware, is_usable=self._is_usable)
         self.device.setText(text)
         self._device_icon.set_icon("gpu" if has_gpu else "cpu")
 
@@ -111,15 +121,22 @@ def findings_words(look: Look, findings: Sequence[Finding]) -> tuple[str, Severi
     return look.text("ui.status.no_findings"), None
 
 
-def device_words(look: Look, hardware: HardwareFacts | None) -> tuple[str, bool]:
+def _is_blind(view: ModelView) -> bool:
+    """Return whether the engine of the loaded model saw none of the GPUs it was planned for."""
+    findings = view.loaded.findings if view.loaded else ()
+    return any(finding.code is FindingCode.ENGINE_GPU_UNSEEN for finding in findings)
+
+
+def device_words(look: Look, hardware: HardwareFacts | None, *, is_usable: bool = False) -> tuple[str, bool]:
     """Return what computes models here, and whether that is a GPU."""
     if hardware is None:
         return look.text("ui.status.looking"), False
-    gpu = next((gpu for gpu in hardware.gpus if not gpu.is_integrated), None)
+    able = [gpu for gpu in hardware.gpus if not gpu.is_lost and (is_usable or not gpu.is_integrated)]
+    gpu = min(able, key=lambda gpu: gpu.is_integrated is True, default=None)
     if gpu is None:
         name = hardware.host.cpu.name if hardware.host else None
         return look.text("ui.status.cpu", cpu=name) if name else look.text("ui.status.cpu_only"), False
-    driver = hardware.driver
+    driver = hardware.driver if gpu.vendor == "nvidia" else None
     if driver is None or driver.version is None:
         return short_gpu_name(gpu), True
     if driver.cuda_version is None:
