@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.chat_report import ChatReport
-from app.cli.drive_speed import judge_first_use
 from app.cli.gpu_option import excluded_gpus, look_at_engine
 from app.cli.inspected import inspect_argument
 from app.engine.engine_on_machine import EngineOnMachine
@@ -17,6 +16,7 @@ from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import findings_for_chat
 from app.hardware.this_machine import detect_this_machine
 from app.library.default_model import default_model_findings, require_default_model
+from app.library.drive_speed import judge_first_use
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
 from app.parsing.template_findings import with_template_checked
 from app.planner.facts import OffloadPlan, Wishes

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cli.context import CliContext
-from app.cli.drive_speed import storage_test
 from app.cli.inspected import inspect_argument
 from app.files import PathKind, path_kind
 from app.findings import Finding, FindingError
@@ -17,6 +16,7 @@ from app.hardware.storage import judge_storage, measure_storage
 from app.hardware.storage_cache import StorageCache
 from app.hardware.verdicts import judge_machine
 from app.hardware.verdicts_memory import judge_drive
+from app.library.drive_speed import storage_test
 from app.parsing.cpu_jobs import checked_cpu
 from app.paths import storage_speeds_file
 from app.texts import Texts

@@ -43,7 +43,7 @@ class Background:
         in_force: None while nothing is loaded.
         engine_name: The person's choice; None lets Moxie choose.
         excluded_gpus: Keys of the cards engines are to be kept from.
-        in_use: What was found while the model answered.
+        in_use: What was found of the drive it was loaded from, and while the model answered.
         is_english: Notes for everybody else are left out.
     """
 

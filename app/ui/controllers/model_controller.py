@@ -233,7 +233,7 @@ class ModelController(ModelTeller):
         if job != self._job:
             return
         in_force = InForce(request.wishes, request.engine_name, self._background.excluded_gpus)
-        self._background = replace(self._background, in_force=in_force, in_use=())
+        self._background = replace(self._background, in_force=in_force, in_use=launch.of_drive)
         self._on_cards = launch.seen
         view = replace(
             self._view,

@@ -15,6 +15,7 @@ from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile, findings_for_chat
 from app.hardware.facts import HostInfo
 from app.library.default_model import default_model_findings
+from app.library.drive_speed import judge_first_use
 from app.library.repair_memory import inspect_remembered
 from app.library.weights_memory import WEIGHTS, WeightsMemory
 from app.options import EngineOptions
@@ -94,13 +95,18 @@ class CheckedModel:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Everything needed to start an engine."""
+    """Everything needed to start an engine.
+
+    Attributes:
+        of_drive: Of the drive that experts are left on.
+    """
 
     spec: EngineSpec
     budget: MemoryBudget
     plan: OffloadPlan
     options: EngineOptions
     seen: EngineOnMachine | None = None
+    of_drive: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ def refusal_of(ports: ModelPorts, path: Path) -> Finding | None:
 
 
 def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
-    """Look at the machine again and plan with what is free now.
+    """Look at the machine again and plan with what is free now. A drive that will be read is measured first.
 
     Raises:
         FindingError: `ENGINE_MISSING`, `ENGINE_NOT_FOUND`.
@@ -160,7 +166,8 @@ def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
         return Launch(spec, budget, plan, options)
     # the step was planned before: the choice of GPUs may be another one since
     options = replace(options, devices=budget.devices)
-    return Launch(seen.spec(spec), budget, plan, options, seen)
+    of_drive = judge_first_use(request.facts, plan, seen.hardware)
+    return Launch(seen.spec(spec), budget, plan, options, seen, of_drive)
 
 
 def next_step(

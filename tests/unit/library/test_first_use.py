@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import drive_speed
-from app.cli.drive_speed import judge_first_use
+from app.engine.engine_on_machine import build_on_machine
+from app.engine.spec import BackendKind, EngineSpec
 from app.findings import FindingCode, FindingError, Severity, error
 from app.gguf.inspect_file import inspect_path
 from app.hardware import storage_cache
 from app.hardware.facts import CpuInfo, DiskInfo, HardwareFacts, HostInfo
 from app.hardware.speeds import DepthSpeed, StorageSpeed
 from app.hardware.storage import StorageTest
+from app.library import drive_speed
+from app.library.drive_speed import judge_first_use
 from app.planner.facts import MemoryBudget, Wishes
 from app.planner.plan import plan_offload
+from app.ui.controllers.model_jobs import LaunchRequest, ModelPorts, prepare_launch
 from tests.builders import moe_model, write_gguf
 from tests.fakes import GIB
 
@@ -78,3 +81,18 @@ def test_a_drive_that_cannot_be_measured_does_not_keep_a_chat_from_starting(
     assert (finding.code, finding.severity) == (FindingCode.DISK_NOT_MEASURED, Severity.WARNING)
     unknown = replace(hardware, host=None)
     assert judge_first_use(facts, replace(plan, disk_bytes=GIB), unknown) == ()
+
+
+def test_a_load_in_the_window_measures_the_drive_it_will_read(
+    here: tuple[Path, HardwareFacts], asked: list[StorageTest]
+) -> None:
+    model, hardware = here
+    seen = build_on_machine(None, hardware)
+    little = replace(seen.budget, ram_free_bytes=1)
+    ports = ModelPorts(lambda: little, choose=lambda *_: EngineSpec("echo", BackendKind.ECHO), seen=lambda: seen)
+    launch = prepare_launch(ports, LaunchRequest(inspect_path(model).facts, Wishes()))
+    assert launch.plan.disk_bytes > 0
+    assert [finding.code for finding in launch.of_drive] == [FindingCode.MODEL_DRIVE_SLOW]
+    assert len(asked) == 1
+    much = replace(ports, fresh_budget=lambda: replace(little, ram_free_bytes=6 * GIB))
+    assert prepare_launch(much, LaunchRequest(inspect_path(model).facts, Wishes())).of_drive == ()
