@@ -46,9 +46,9 @@ def test_before_a_load_only_the_plan_has_values() -> None:
     rows = texts_of(planned_view())
     assert rows["Context"] == {"planned": "8,192"}
     assert rows["GPU layers"] == {"planned": "all"}
-    assert rows["Experts in RAM"] == {"planned": "22"}
+    assert rows["Experts in RAM"] == {"planned": "21"}
     assert rows["KV cache"] == {"planned": "f16"}
-    assert rows["GPU0 VRAM"] == {"planned": "10.7 GB"}
+    assert rows["GPU0 VRAM"] == {"planned": "10.9 GB"}
     assert rows["RAM"] == {"planned": "7.8 GB"}
 
 
@@ -64,7 +64,7 @@ def test_a_load_that_went_as_planned_marks_nothing() -> None:
     rows = texts_of(view)
     assert rows["GPU layers"] == {"planned": "all", "asked": "all", "applied": "49"}
     assert rows["Context"]["measured"] == "8,192"
-    assert rows["GPU0 VRAM"] == {"planned": "10.7 GB", "measured": "10.7 GB"}
+    assert rows["GPU0 VRAM"] == {"planned": "10.9 GB", "measured": "10.9 GB"}
 
 
 def test_what_an_engine_says_nothing_about_has_no_value() -> None:
@@ -149,7 +149,7 @@ def test_experts_on_disk_are_part_of_the_row_of_the_ram() -> None:
     view = planned_view()
     assert view.plan is not None
     view = replace(view, plan=replace(view.plan, disk_bytes=2 * GIB))
-    assert texts_of(view)["RAM and disk"] == {"planned": "9.8 GB"}
+    assert texts_of(view)["RAM and disk"] == {"planned": "9.4 GB"}
 
 
 @pytest.mark.parametrize(("sent", "said"), [(15, "15"), (0, None)])

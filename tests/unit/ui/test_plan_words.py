@@ -30,7 +30,7 @@ def view_of(budget: MemoryBudget, wishes: Wishes | None = None, *, dense: bool =
 
 CASES = {
     "All of it in VRAM": view_of(one_gpu(48 * GIB)),
-    "Experts of 22 of 48 layers in RAM": view_of(one_gpu(12 * GIB)),
+    "Experts of 21 of 48 layers in RAM": view_of(one_gpu(12 * GIB)),
     "The processor runs it from RAM": view_of(MemoryBudget(64 * GIB)),
     "It does not fit": too_big_view(),
 }
@@ -75,7 +75,7 @@ def test_steps_say_what_they_change_and_not_what_follows_from_it() -> None:
     assert plan is not None
     fast, safe, minimum = plan.ladder
     said = [say(ENGLISH, words) for words in step_changes(fast.options, safe.options, MODEL)]
-    assert said == ["Layers with experts in RAM: 22 → 28"]
+    assert said == ["Layers with experts in RAM: 21 → 27"]
     said = [say(ENGLISH, words) for words in step_changes(fast.options, minimum.options, MODEL)]
     assert "Everything on the processor and in RAM" in said
     assert "Context: 8,192 → 2,048" in said
