@@ -89,7 +89,9 @@ def test_a_load_in_the_window_measures_the_drive_it_will_read(
     model, hardware = here
     seen = build_on_machine(None, hardware)
     little = replace(seen.budget, ram_free_bytes=1)
-    ports = ModelPorts(lambda: little, choose=lambda *_: EngineSpec("echo", BackendKind.ECHO), seen=lambda: seen)
+    ports = ModelPorts(
+        lambda: little, choose=lambda *_: EngineSpec("echo", BackendKind.ECHO), seen=lambda: seen
+    )
     launch = prepare_launch(ports, LaunchRequest(inspect_path(model).facts, Wishes()))
     assert launch.plan.disk_bytes > 0
     assert [finding.code for finding in launch.of_drive] == [FindingCode.MODEL_DRIVE_SLOW]
