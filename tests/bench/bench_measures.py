@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-from app.cli.drive_speed import storage_test
 from app.gguf.inspect_file import inspect_path
 from app.hardware.detect import PROBE_TIMEOUT_SECONDS, detect
 from app.hardware.facts import GpuInfo, HardwareFacts
 from app.hardware.host import PsutilHostSource
 from app.hardware.memory_speed import last_cache_bytes, measure_memory
 from app.hardware.storage import measure_storage
+from app.library.drive_speed import storage_test
 from tests.fakes import FakeGpuSource
 
 MODEL: Final = Path(".cache/test-assets/models/smollm2-moe-8x2.gguf")
