@@ -62,6 +62,11 @@ def engine_devices_file() -> Path:
     return data_folder() / "engine-devices.json"
 
 
+def plan_accuracy_file() -> Path:
+    """Return the file with what engines really took beside what was planned."""
+    return data_folder() / "plan-accuracy.json"
+
+
 def settings_file() -> Path:
     """Return the settings file."""
     return data_folder() / "settings.json"

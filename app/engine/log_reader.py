@@ -15,10 +15,13 @@ _LINES_THAT_MATTER: Final = 60
 _LINES_OF_A_LOAD: Final = 400
 _WITH_A_FILE: Final = ("load", "check")
 
-_PARTS: Final = {"model": "model", "KV": "kv_cache", "RS": "state", "compute": "compute", "output": "output"}
+_PARTS: Final = {
+    "model": "model", "KV": "kv_cache", "RS": "state", "state": "state",
+    "compute": "compute", "output": "output",
+}
 _BUFFER: Final = re.compile(
     r"(?:^|\s)(?P<device>[^\s\[\]:]{1,64})(?:\[(?P<server>[^\s\]]{0,256})\])?"
-    r"\s{1,64}(?P<part>model|KV|RS|compute|output) buffer size\s{0,8}="
+    r"\s{1,64}(?:DSV4 \w{1,16} )?(?P<part>model|KV|RS|state|compute|output) buffer size\s{0,8}="
     r"\s{0,16}(?P<mib>\d{1,12}(?:\.\d{1,6})?) MiB"
 )
 

@@ -58,7 +58,7 @@ class Duty:
 
     Attributes:
         copied_tensor_bytes: Largest weight in RAM that the device works on in big batches (`op_offload`).
-        runs_experts: Routed experts of at least one block lie on it, or are copied to it.
+        runs_experts: Routed experts of at least one block lie on it.
         is_split: Those of other blocks lie in RAM.
     """
 
@@ -67,6 +67,11 @@ class Duty:
     runs_experts: bool = True
     is_split: bool = False
     is_cpu: bool = False
+
+    @property
+    def has_experts(self) -> bool:
+        """Whether experts run on it, its own or copies."""
+        return self.runs_experts or self.copied_tensor_bytes > 0
 
 
 def graph_shape(model: ModelFacts) -> GraphShape:
@@ -97,19 +102,29 @@ def device_compute_bytes(shape: GraphShape, extent: Extent, duty: Duty) -> int:
     The allocator gives memory back as soon as a tensor was used for the last time, so the widest moment
     counts: in attention, in a dense network, or in the experts. Compared in docs/planner.md, "How close".
     """
-    runs_experts = duty.runs_experts or duty.copied_tensor_bytes > 0
-    attention = shape.attention_floats - (shape.absorbed_floats if runs_experts and not duty.is_split else 0)
-    if shape.attention.kind is AttentionKind.INDEXED_MLA:  # a score for each cell
-        attention += padded_cells(extent.n_ctx)
-    dense = 3 * shape.dense_width + 4 * shape.embedding
-    if shape.has_gated_shared:
-        dense += 3 * shape.embedding // 2
-    experts = _expert_floats(shape) if runs_experts else shape.expert_outputs
-    floats = max(attention, dense if shape.dense_width else 0, experts + 3 * shape.embedding)
+    floats = max(_attention(shape, extent, duty), _networks(shape, duty))
     if duty.makes_logits:
         floats += shape.logit_floats
     working = _rows(extent) * FLOAT_BYTES * floats + mask_bytes(shape, extent)
     return round(working * (shape.cpu_factor if duty.is_cpu else shape.gpu_factor)) + duty.copied_tensor_bytes
+
+
+def _attention(shape: GraphShape, extent: Extent, duty: Duty) -> int:
+    floats = shape.attention_floats
+    if duty.has_experts and not duty.is_split:
+        floats -= shape.absorbed_floats // (2 if duty.is_cpu else 1)
+    if shape.attention.kind is AttentionKind.INDEXED_MLA:  # a score for each cell
+        floats += padded_cells(extent.n_ctx)
+    return floats
+
+
+def _networks(shape: GraphShape, duty: Duty) -> int:
+    """Return the floats alive in experts or dense networks: their own, and rows of the residual stream."""
+    row = shape.embedding
+    more = row if duty.is_cpu else 0
+    experts = _expert_floats(shape) if duty.has_experts else shape.expert_outputs
+    dense = 3 * shape.dense_width + 4 * row + (3 * row // 2 if shape.has_gated_shared else 0)
+    return more + max(experts + 3 * row, dense if shape.dense_width else 0)
 
 
 def host_compute_bytes(shape: GraphShape, extent: Extent, *, runs_experts: bool) -> int:

@@ -27,7 +27,7 @@ _GROUPS_OF_BUFFERS: Final[Mapping[str, PartGroup]] = {
 FORMULA_ERRORS: Final[Mapping[PartGroup, float]] = {
     PartGroup.WEIGHTS: 0.01,
     PartGroup.CONTEXT: 0.01,
-    PartGroup.COMPUTE: 0.15,
+    PartGroup.COMPUTE: 0.2,
 }
 """Of the formulas alone, where no engine was ever heard (docs/planner.md, "How close")."""
 

@@ -81,6 +81,7 @@ def test_two_caches_on_one_device_are_two_entries() -> None:
             "llama_kv_cache_iswa:      CUDA0 KV buffer size =    96.00 MiB",
             "llama_kv_cache_iswa:      CUDA0 KV buffer size =     6.00 MiB",
             "llama_memory_recurrent:      CUDA0 RS buffer size =     2.50 MiB",
+            "llama_dsv4_comp_state:        CPU DSV4 hca state buffer size =     1.00 MiB",
             "llama_kv_cache: size = 102.00 MiB (8192 cells, 30 layers)",
         ]
     )
@@ -88,6 +89,7 @@ def test_two_caches_on_one_device_are_two_entries() -> None:
         ("kv_cache", 96),
         ("kv_cache", 6),
         ("state", 2),
+        ("state", 1),
     ]
 
 
