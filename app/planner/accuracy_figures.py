@@ -9,7 +9,8 @@ from app.planner.accuracy import Measured, Source, device_kind, group_of
 from app.planner.corrections import PartGroup
 from app.planner.engine_options import cut_of, gpu_items_of
 from app.planner.facts import MemoryBudget, Part
-from app.planner.placement import model_sizes, place_items
+from app.planner.model_sizes import model_sizes
+from app.planner.placement import place_items
 
 _CPU = "CPU"
 _ENDLESS = 2**60

@@ -8,7 +8,8 @@ from app.gguf.facts import ModelFacts
 from app.options import EngineOptions, default_n_threads, default_repack
 from app.planner.caches import Extent
 from app.planner.facts import MemoryBudget, Wishes
-from app.planner.placement import Cut, ModelSizes, Placement
+from app.planner.model_sizes import ModelSizes
+from app.planner.placement import Cut, Placement
 from app.planner.search import RPC_DEVICE, Question
 from app.planner.speed_reads import TypeShares
 

@@ -9,14 +9,8 @@ from app.options import ALL_LAYERS, CONTEXT_DEFAULT, UBATCH_BIG_VOCABULARY, chan
 from app.planner.carried_out import carried_out
 from app.planner.engine_options import Case, options_of
 from app.planner.facts import LadderStep, OffloadPlan, Part, Sacrifice
-from app.planner.placement import (
-    Cut,
-    ModelSizes,
-    Placement,
-    largest_n_gpu_layers,
-    place,
-    smallest_n_cpu_moe,
-)
+from app.planner.model_sizes import ModelSizes
+from app.planner.placement import Cut, Placement, largest_n_gpu_layers, place, smallest_n_cpu_moe
 from app.planner.search import can_be_held, can_be_promised
 
 FAST: Final = "fast"

@@ -1,56 +1,24 @@
 """Where every byte goes for one choice of numbers: blocks over GPUs as llama.cpp splits them, then RAM."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
-from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS
-from app.planner.caches import CacheShape, CacheSizes, Extent, cache_shape, cache_sizes
+from app.planner.caches import CacheSizes, Extent, cache_sizes
 from app.planner.compute import (
     Duty,
-    GraphShape,
     device_compute_bytes,
-    graph_shape,
     host_compute_bytes,
     pipeline_bytes,
 )
-from app.planner.corrections import Corrections
 from app.planner.facts import ALLOCATED_PARTS, Part
-from app.planner.sizes import WeightSizes, weight_sizes
-
+from app.planner.model_sizes import ModelSizes
 
 _cache_sizes: Final = lru_cache(maxsize=64)(cache_sizes)
 """A search tries many cuts of few extents, and so does a hand that drags a slider."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSizes:
-    """Everything the arithmetic needs of a model, read from its facts once.
-
-    Attributes:
-        resident_sums: Per part, what the blocks before block N hold of it beside routed experts.
-        routed_sums: The same for routed experts.
-    """
-
-    weights: WeightSizes
-    caches: CacheShape
-    graph: GraphShape
-    resident_sums: Mapping[Part, tuple[int, ...]]
-    routed_sums: tuple[int, ...]
-
-    @property
-    def item_count(self) -> int:
-        """What `n_gpu_layers` counts: all blocks, then the output layer."""
-        return self.weights.block_count + 1
-
-    @property
-    def expert_blocks(self) -> tuple[int, ...]:
-        """Indices of the blocks with routed experts that a GPU can hold; no MTP block is among them."""
-        return tuple(block for block, size in enumerate(self.weights.routed) if size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +75,6 @@ class Placement:
     def cpu_required_bytes(self) -> int:
         """Bytes RAM must hold for the model to run at all: everything but routed experts."""
         return self.cpu_bytes - self.cpu_parts.get(Part.ROUTED_EXPERTS, 0)
-
-
-def model_sizes(model: ModelFacts, corrections: Corrections | None = None) -> ModelSizes:
-    """Read the sizes out of the facts.
-
-    Args:
-        corrections: What engines' own figures have taught; None for the formulas alone.
-    """
-    weights = weight_sizes(model)
-    parts = dict.fromkeys(part for block in weights.resident for part in block)
-    sums = {part: _sums(block.get(part, 0) for block in weights.resident) for part in parts}
-    known = corrections or Corrections()
-    caches = replace(cache_shape(model), factor=known.context_factor)
-    graph = replace(
-        graph_shape(model), gpu_factor=known.gpu_compute_factor, cpu_factor=known.cpu_compute_factor
-    )
-    return ModelSizes(weights, caches, graph, sums, _sums(weights.routed))
 
 
 def place(sizes: ModelSizes, cut: Cut, limits: Sequence[int]) -> Placement:
@@ -315,10 +266,6 @@ class _Account:
             return device_compute_bytes(graph, extent, Duty(makes_logits=False, is_cpu=True))
         runs_experts = any(self._sizes.weights.routed[: self._cut.n_cpu_moe])
         return host_compute_bytes(graph, extent, runs_experts=runs_experts)
-
-
-def _sums(sizes: Iterable[int]) -> tuple[int, ...]:
-    return tuple(accumulate(sizes, initial=0))
 
 
 def _add(parts: dict[Part, int], part: Part, size: int) -> None:

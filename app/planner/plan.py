@@ -7,7 +7,7 @@ from app.findings import Finding
 from app.gguf.facts import ModelFacts
 from app.options import default_n_ctx
 from app.planner.bigger_context import bigger_context
-from app.planner.carried_out import carried_out
+from app.planner.carried_out import carried_out, disk_share_bytes
 from app.planner.engine_options import MIB, Case, cut_of, gpu_items_of
 from app.planner.expert_cache import expert_cache_outlook
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
@@ -22,8 +22,10 @@ from app.planner.judge import (
     wished_context,
 )
 from app.planner.ladder import FAST, Rung, ladder_steps, lower_rungs, rung_of
-from app.planner.placement import Placement, model_sizes, place, place_items
+from app.planner.model_sizes import model_sizes
+from app.planner.placement import Placement, place, place_items
 from app.planner.search import Question, choose, is_unreduced
+from app.planner.speed_disk import cliff_findings
 from app.planner.speed_reads import type_shares
 
 ENDLESS_BYTES: Final = 2**80
@@ -65,6 +67,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
         *context_findings,
         *wish_findings,
         *placement_findings(placement, budget, wishes, model),
+        *cliff_findings(model, placement.cpu_parts, disk_share_bytes(placement, budget), budget),
         *known_troubles(model, budget, placement),
         *_gpu_findings(case, placement, slower),
     )

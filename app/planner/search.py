@@ -14,15 +14,8 @@ from app.options import (
 )
 from app.planner.caches import Extent, can_be_quantized
 from app.planner.facts import MemoryBudget
-from app.planner.placement import (
-    Cut,
-    ModelSizes,
-    Placement,
-    fits,
-    largest_n_gpu_layers,
-    place,
-    smallest_n_cpu_moe,
-)
+from app.planner.model_sizes import ModelSizes
+from app.planner.placement import Cut, Placement, fits, largest_n_gpu_layers, place, smallest_n_cpu_moe
 
 KV_DEFAULT: Final = "f16"
 KV_SMALLER: Final = "q8_0"

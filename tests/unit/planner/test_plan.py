@@ -15,7 +15,8 @@ from app.options import ALL_LAYERS, reserve_bytes
 from app.planner.caches import Extent
 from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
 from app.planner.judge import placement_findings
-from app.planner.placement import Cut, model_sizes, place
+from app.planner.model_sizes import model_sizes
+from app.planner.placement import Cut, place
 from app.planner.plan import plan_offload
 from tests.planner_models import (
     GIB,

@@ -91,8 +91,6 @@ def test_an_impossible_context_is_no_value_and_a_finding(
 def test_no_count_is_below_zero(tmp_path: Path, name: str) -> None:
     keys, tensors = moe_model("qwen3moe", layers=2)
     inspected = inspect_path(write_gguf(tmp_path / "m.gguf", {**keys, f"qwen3moe.{name}": i32(-1)}, tensors))
-    assert [(f.code, f.values["key"]) for f in inspected.findings] == [
-        (FindingCode.METADATA_TYPE_WRONG, f"qwen3moe.{name}"),
-        (FindingCode.METADATA_INVALID, f"qwen3moe.{name}"),
-    ]
+    codes = {finding.code for finding in inspected.findings if finding.values["key"] == f"qwen3moe.{name}"}
+    assert codes >= {FindingCode.METADATA_TYPE_WRONG, FindingCode.METADATA_INVALID}
     assert not inspected.loadable

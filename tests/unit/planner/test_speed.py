@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.findings import FindingCode
 from app.gguf.facts import TensorClass
 from app.planner.caches import Extent
 from app.planner.facts import MemoryBudget, Part, SpeedForecast, Wishes
@@ -16,7 +17,8 @@ from app.planner.measured_speeds import (
     TypeSpeed,
     WeightKind,
 )
-from app.planner.placement import Cut, model_sizes, place
+from app.planner.model_sizes import model_sizes
+from app.planner.placement import Cut, place
 from app.planner.plan import plan_offload
 from app.planner.speed import PROMPT_TOKENS, forecast
 from tests.planner_models import GIB, moe_facts, one_gpu
@@ -159,3 +161,15 @@ def test_a_stated_hit_share_counts_instead_of_the_usual_one() -> None:
     assert disk is not None
     assert disk.is_hit_stated
     assert disk.missed_bytes == round(disk.token_cycle_bytes * (1 - 0.9))
+
+
+def test_the_cliff_is_named_with_what_is_missing() -> None:
+    model = moe_facts()
+    cycle = model.routed_expert_bytes * 8 // 128
+    rest = plan_offload(model, MemoryBudget(64 * GIB), Wishes()).ram_bytes - model.routed_expert_bytes
+    short = plan_offload(model, MemoryBudget(rest + cycle - 10**6), Wishes())
+    found = next(f for f in short.findings if f.code is FindingCode.EXPERTS_BELOW_CYCLE)
+    assert found.values["token_cycle_bytes"] == cycle
+    assert found.values["missing_bytes"] == pytest.approx(10**6, abs=1)
+    enough = plan_offload(model, MemoryBudget(rest + cycle + 10**6), Wishes())
+    assert FindingCode.EXPERTS_BELOW_CYCLE not in {f.code for f in enough.findings}

@@ -49,7 +49,7 @@ def test_before_a_load_only_the_plan_has_values() -> None:
     assert rows["Experts in RAM"] == {"planned": "21"}
     assert rows["KV cache"] == {"planned": "f16"}
     assert rows["GPU0 VRAM"] == {"planned": "10.9 GB"}
-    assert rows["RAM"] == {"planned": "7.8 GB"}
+    assert rows["RAM"] == {"planned": "7.4 GB"}
 
 
 def test_a_failed_load_shows_what_was_asked() -> None:
