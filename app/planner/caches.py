@@ -50,11 +50,16 @@ class CacheSizes:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far the caches reach: context and physical batch in tokens, and their element type."""
+    """How far the caches reach: context and physical batch in tokens, and their element type.
+
+    Attributes:
+        flash_attn: Attention without a score for each cell in memory.
+    """
 
     n_ctx: int
     n_ubatch: int
     kv_type: str
+    flash_attn: bool = True
 
 
 def cache_shape(model: ModelFacts) -> CacheShape:

@@ -8,7 +8,7 @@ from app.planner.caches import RATIO_HCA, Extent, padded_cells, windowed_cells
 
 FLOAT_BYTES: Final = 4
 MASK_BYTES: Final = 2
-"""The attention mask is f16, one row of cells per token of the batch."""
+"""The attention mask is f16 for flash attention, one row of cells per token of the batch."""
 
 PIPELINE_COPIES: Final = 4
 """Copies of the inputs when several GPUs work as a pipeline (GGML_SCHED_MAX_COPIES)."""
@@ -113,6 +113,8 @@ def _attention(shape: GraphShape, extent: Extent, duty: Duty) -> int:
     floats = shape.attention_floats
     if duty.has_experts and not duty.is_split:
         floats -= shape.absorbed_floats // (2 if duty.is_cpu else 1)
+    if not extent.flash_attn:
+        floats += (shape.attention.head_count or 0) * padded_cells(extent.n_ctx)
     if shape.attention.kind is AttentionKind.INDEXED_MLA:  # a score for each cell
         floats += padded_cells(extent.n_ctx)
     return floats
@@ -163,7 +165,7 @@ def mask_bytes(shape: GraphShape, extent: Extent) -> int:
         case _:
             has_windows = attention.sliding_window and any(attention.windowed_layers)
             cells = padded_cells(n_ctx) + (window if has_windows else 0)
-    return MASK_BYTES * _rows(extent) * cells
+    return (MASK_BYTES if extent.flash_attn else FLOAT_BYTES) * _rows(extent) * cells
 
 
 def _expert_floats(shape: GraphShape) -> int:
