@@ -153,6 +153,7 @@ class FindingCode(StrEnum):
     # the plan (app/planner)
     MODEL_EXCEEDS_MEMORY = "model-exceeds-memory"
     EXPERTS_ON_DISK = "experts-on-disk"
+    EXPERTS_BELOW_CYCLE = "experts-below-cycle"
     VRAM_MARGIN_SMALL = "vram-margin-small"
     VRAM_EXCEEDED = "vram-exceeded"
     MOE_N_CLAMPED = "moe-n-clamped"

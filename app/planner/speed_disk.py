@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Final
 
+from app.findings import Finding, FindingCode, warning
 from app.gguf.facts import ModelFacts
 from app.planner.expert_cache import HITS
 from app.planner.facts import DiskReads, MemoryBudget, Part
@@ -38,6 +39,23 @@ def disk_reads(
         is_hit_stated=stated is not None,
         missed_bytes=round(cycle * (1 - hits)),
         bytes_per_second=budget.disk_bytes_per_second or speeds.disk_bytes_per_second,
+    )
+
+
+def cliff_findings(
+    model: ModelFacts, cpu_parts: Mapping[Part, int], disk_bytes: int, budget: MemoryBudget
+) -> tuple[Finding, ...]:
+    """Return a warning where RAM holds less of the experts than one token needs."""
+    disk = disk_reads(model, cpu_parts, disk_bytes, budget)
+    if disk is None or not disk.is_below_cliff:
+        return ()
+    return (
+        warning(
+            FindingCode.EXPERTS_BELOW_CYCLE,
+            token_cycle_bytes=disk.token_cycle_bytes,
+            cache_bytes=disk.cache_bytes,
+            missing_bytes=disk.token_cycle_bytes - disk.cache_bytes,
+        ),
     )
 
 
