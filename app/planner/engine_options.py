@@ -112,7 +112,7 @@ def gpu_items_of(options: EngineOptions, budget: MemoryBudget, item_count: int) 
 def cut_of(options: EngineOptions, sizes: ModelSizes) -> Cut:
     """Return the numbers that decide a placement."""
     return Cut(
-        Extent(options.n_ctx, options.n_ubatch, options.type_k),
+        Extent(options.n_ctx, options.n_ubatch, options.type_k, options.flash_attn != "off"),
         options.n_gpu_layers,
         sizes.weights.block_count if options.cpu_moe else options.n_cpu_moe,
         options.op_offload,
