@@ -1,7 +1,11 @@
 """A placement and its options -> what each device holds, and how fast that answers."""
 
+from collections.abc import Mapping
+
 from app.gguf.facts import ModelFacts
 from app.options import EngineOptions
+from app.planner.accuracy import expected_error_bytes
+from app.planner.corrections import Corrections
 from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Part
 from app.planner.placement import Placement
 from app.planner.speed import forecast
@@ -43,7 +47,7 @@ def disk_share_bytes(placement: Placement, budget: MemoryBudget) -> int:
 
 def _gpu_plans(placement: Placement, budget: MemoryBudget) -> list[DevicePlan]:
     return [
-        DevicePlan(f"GPU{gpu}", free, sum(parts.values()), dict(parts))
+        DevicePlan(f"GPU{gpu}", free, sum(parts.values()), dict(parts), _error(parts, budget, on_gpu=True))
         for gpu, (free, parts) in enumerate(zip(budget.vram_free_bytes, placement.gpu_parts, strict=True))
     ]
 
@@ -53,7 +57,12 @@ def _cpu_plan(placement: Placement, budget: MemoryBudget, disk_bytes: int) -> De
     if disk_bytes:
         parts[Part.ROUTED_EXPERTS] -= disk_bytes
     held = {part: size for part, size in parts.items() if size}
-    return DevicePlan("CPU", budget.ram_left(placement.gpu_bytes), sum(held.values()), held)
+    free, error_bytes = budget.ram_left(placement.gpu_bytes), _error(held, budget, on_gpu=False)
+    return DevicePlan("CPU", free, sum(held.values()), held, error_bytes)
+
+
+def _error(parts: Mapping[Part, int], budget: MemoryBudget, *, on_gpu: bool) -> int:
+    return expected_error_bytes(parts, budget.corrections or Corrections(), on_gpu=on_gpu)
 
 
 def _sum_of(devices: tuple[DevicePlan, ...], part: Part) -> int:

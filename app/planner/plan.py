@@ -44,7 +44,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     wishes = replace(wishes, n_ctx=n_ctx)
     n_cpu_moe, wish_findings = moe_findings(model, wishes)
     question = Question(
-        sizes=model_sizes(model),
+        sizes=model_sizes(model, budget.corrections),
         limits=gpu_limits(budget),
         budget=budget,
         n_ctx=n_ctx,
@@ -79,7 +79,7 @@ def plan_of_step(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan, ste
     options = step.options
     if options == plan.options:
         return plan
-    sizes = model_sizes(model)
+    sizes = model_sizes(model, budget.corrections)
     gpu_items = gpu_items_of(options, budget, sizes.item_count)
     limits = gpu_limits(budget, into_reserve=True)
     placement = place_items(sizes, cut_of(options, sizes), gpu_items, limits)
