@@ -16,8 +16,12 @@ _LINES_OF_A_LOAD: Final = 400
 _WITH_A_FILE: Final = ("load", "check")
 
 _PARTS: Final = {
-    "model": "model", "KV": "kv_cache", "RS": "state", "state": "state",
-    "compute": "compute", "output": "output",
+    "model": "model",
+    "KV": "kv_cache",
+    "RS": "state",
+    "state": "state",
+    "compute": "compute",
+    "output": "output",
 }
 _BUFFER: Final = re.compile(
     r"(?:^|\s)(?P<device>[^\s\[\]:]{1,64})(?:\[(?P<server>[^\s\]]{0,256})\])?"

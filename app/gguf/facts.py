@@ -111,8 +111,8 @@ class AttentionFacts:
         recurrent_layers: Per layer, True when it keeps a state instead of a cache.
         state_bytes_per_layer: f32 bytes of one recurrent layer's state per sequence.
         compress_ratios: Per layer, deepseek4: 0, 4 or 128.
-        indexed_layers: Per layer, True when it has an indexer of its own; the others use the choice of the one
-            before. Empty: all have, if any.
+        indexed_layers: Per layer, True when it has an indexer of its own; the others use the choice of the
+            one before. Empty: all have, if any.
     """
 
     kind: AttentionKind = AttentionKind.NONE

@@ -164,7 +164,7 @@ class SpeedForecast:
         seconds_by_tier: Per token, `vram`, `ram`, `disk` and `overhead`, as expected.
         basis: The weakest that matters.
         disk: None when RAM and GPUs hold everything.
-        correction_factor: Measured over predicted speed, as far as answers here taught it; it is in all of it.
+        correction_factor: Measured over predicted, as far as answers here taught it; it is in all of it.
     """
 
     decode: SpeedRange
