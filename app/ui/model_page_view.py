@@ -51,6 +51,7 @@ class ModelPageView:
         plans: Where everything goes with each step of the ladder; empty when there is no plan.
         chosen: Index of the step that the load button takes.
         verdict_findings: Why the engine refuses, or why it has no verdict.
+        loads_elsewhere: Another engine would load it than the one that is asked: a refusal stops nothing.
         weights: What its weights hold.
         last_load: What became of the last load of this very file in this session.
         loaded_at: When that was, in the words of the system.
@@ -69,15 +70,24 @@ class ModelPageView:
     chosen: int = 0
     verdict: Verdict = Verdict.NOT_ASKED
     verdict_findings: tuple[Finding, ...] = ()
+    loads_elsewhere: bool = False
     weights: WeightsView = WeightsView()
     last_load: ModelView | None = None
     loaded_at: str = ""
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """Those of header, plan and weights."""
+        """Those of header, plan and weights, and why the engine refuses the file."""
         check = self.weights.check
-        return self.findings if check is None else (*self.findings, *check.findings)
+        of_weights = check.findings if check is not None else ()
+        known = {finding.code for finding in (*self.findings, *of_weights)}
+        refused = self.verdict_findings if self.is_refused and self.failure is None else ()
+        return (*self.findings, *of_weights, *(f for f in refused if f.code not in known))
+
+    @property
+    def is_refused(self) -> bool:
+        """The engine that would load the file refuses it."""
+        return self.verdict is Verdict.REFUSED and not self.loads_elsewhere
 
     @property
     def plan(self) -> OffloadPlan | None:
@@ -88,6 +98,11 @@ class ModelPageView:
     def step(self) -> LadderStep | None:
         """The chosen step."""
         return self.steps[self.chosen] if self.chosen < len(self.steps) else None
+
+    @property
+    def can_load(self) -> bool:
+        """There is a plan, and the engine does not refuse the file."""
+        return self.step is not None and not self.is_refused
 
     @property
     def can_ask_engine(self) -> bool:

@@ -1,6 +1,5 @@
 """Joins the library and the shown model with the Models page, the palette and the model that is loaded."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
+from app.engine.dry_run import WORKER
 from app.findings import Finding
 from app.gguf.facts import FileKind
 from app.paths import data_folder
@@ -18,7 +18,7 @@ from app.ui.controllers.model_details_job import details_of
 from app.ui.controllers.model_jobs import ModelPorts
 from app.ui.controllers.shown_model import ShownModel
 from app.ui.main_window import CHAT, MODELS
-from app.ui.model_page_view import ModelPageView
+from app.ui.model_page_view import ModelPageView, Verdict
 from app.ui.model_view import BUSY_PHASES, ModelPhase, ModelView
 from app.ui.parts import Parts
 from app.ui.theme.look import Look
@@ -29,6 +29,7 @@ from app.ui.views.model_details.facts import ModelDetailsFacts
 from app.ui.views.model_list_rows import detail_words
 from app.ui.views.palette_rows import PaletteModel
 from app.ui.wiring_model import ModelWiring
+from app.ui.wiring_places import PlaceActions, PlacesWiring
 
 SUMMARIES_NAME = "models.sqlite3"
 
@@ -51,9 +52,13 @@ class LibraryWiring(QObject):
             machine.fresh_budget, language=lambda: parts.preferences.language, seen=lambda: machine.seen
         )
         self.shown = ShownModel(parts.tasks, checks)
+        actions = PlaceActions(self.look, self._show, model_wiring.open_path, self._start)
+        self._places = PlacesWiring(parts, actions)
         self._connect_library()
         self._connect_page()
         self._connect_model()
+        parts.preferences.changed.connect(self._on_preferences_changed)
+        self._on_preferences_changed()
 
     def close(self) -> None:
         """Give up what is under way."""
@@ -75,6 +80,14 @@ class LibraryWiring(QObject):
             self._show(path)
         self.look()
 
+    def look_again(self, path: Path) -> None:
+        """Look anew at one file: it, or what is given with it, has changed."""
+        self.library.judge_again(path)
+        if self.shown.view.path == path or _path_of(self.shown.view) == path:
+            self.shown.look_again()
+        self.look()
+        self._page.list.tell_seen()
+
     def _connect_library(self) -> None:
         page = self._page
         self.library.models_changed.connect(self._on_models_changed)
@@ -82,8 +95,7 @@ class LibraryWiring(QObject):
         page.list.rows_seen.connect(self.library.want_fits)
         page.list.model_chosen.connect(self.shown.show)
         page.list.opened.connect(self._on_opened)
-        page.list.file_requested.connect(self._on_file_requested)
-        page.list.folder_requested.connect(self._on_folder_requested)
+        page.list.again_requested.connect(self._on_again_requested)
         page.shown.connect(self._on_page_shown)
         self._parts.window.model_bar.pick_requested.connect(self.look)
 
@@ -106,8 +118,12 @@ class LibraryWiring(QObject):
     def _connect_model(self) -> None:
         window = self._parts.window
         self._model.view_changed.connect(self._on_model_changed)
-        window.path_dropped.connect(self._on_path_opened)
         window.palette_popup.picked.connect(self._on_path_opened)
+
+    @Slot()
+    def _on_preferences_changed(self) -> None:
+        engine = self._parts.preferences.settings.engine
+        self.shown.set_loads_elsewhere(loads_elsewhere=engine not in (None, WORKER.name))
 
     def _show(self, path: Path) -> None:
         self.shown.show(path)
@@ -142,11 +158,13 @@ class LibraryWiring(QObject):
 
     def _on_view_changed(self, view: ModelPageView) -> None:
         self._page.show_view(view)
+        path = _path_of(view)
+        if path is not None and view.verdict in (Verdict.ACCEPTED, Verdict.REFUSED):
+            self.library.set_refused(path, is_refused=view.is_refused)
         self._tell_load()
 
     def _tell_load(self) -> None:
-        view = self.shown.view
-        key = view.facts.path if view.facts is not None else view.path
+        key = _path_of(self.shown.view)
         self.shown.set_load(*self._loads.get(key, (None, "")) if key is not None else (None, ""))
 
     def _on_model_changed(self, view: ModelView) -> None:
@@ -179,10 +197,15 @@ class LibraryWiring(QObject):
         self._show(path)
         self._page.head.load.setFocus()
 
+    @Slot(object)
+    def _on_again_requested(self, path: Path) -> None:
+        self._show(path)
+        self.look_again(path)
+
     @Slot()
     def _on_load_requested(self) -> None:
         view = self.shown.view
-        if view.facts is not None and view.step is not None:
+        if view.facts is not None and view.step is not None and view.can_load:
             self._model_wiring.load_path(view.facts.path, view.step)
 
     @Slot(object)
@@ -198,22 +221,8 @@ class LibraryWiring(QObject):
             self._parts.desktop.open_folder(path.parent)
 
     @Slot()
-    def _on_file_requested(self) -> None:
-        self._choose_file(self._add_file)
-
-    @Slot()
-    def _on_folder_requested(self) -> None:
-        title = self._parts.looks.look.text("ui.models.folder_title")
-        self._parts.desktop.choose_folder(title, self._start(), self._add)
-
-    @Slot()
     def _on_compare_file_requested(self) -> None:
-        self._choose_file(self._compare)
-
-    def _choose_file(self, on_chosen: Callable[[Path], None]) -> None:
-        look = self._parts.looks.look
-        pattern = f"{look.text('ui.file.models')} (*.gguf)"
-        self._parts.desktop.choose_file(look.text("ui.file.title"), pattern, self._start(), on_chosen)
+        self._places.choose_file(self._compare)
 
     def _compare(self, other: Path) -> None:
         mine = self.shown.details
@@ -226,19 +235,13 @@ class LibraryWiring(QObject):
         if mine is self.shown.details:
             self._page.show_comparison(comparison)
 
-    def _add_file(self, path: Path) -> None:
-        self._add(path)
-        self._show(path)
-
-    def _add(self, path: Path) -> None:
-        self._parts.preferences.add_library_path(path)
-        message = self._parts.looks.look.text("ui.models.added", name=path.name or str(path))
-        self._parts.window.show_toast(message)
-        self.look()
-
     def _start(self) -> Path:
         path = self.shown.view.path
         return Path.home() if path is None else path.parent
+
+
+def _path_of(view: ModelPageView) -> Path | None:
+    return view.facts.path if view.facts is not None else view.path
 
 
 def _palette_rows(look: Look, models: tuple[LibraryModel, ...]) -> tuple[PaletteModel, ...]:

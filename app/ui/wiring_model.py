@@ -11,6 +11,7 @@ from app.library.default_model import SIZE_BYTES, default_model_path
 from app.planner.facts import LadderStep
 from app.ui.controllers.model_controller import ModelController
 from app.ui.known_models import known_models
+from app.ui.main_window import CHAT
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.parts import Parts
 from app.ui.reporting import copy_report
@@ -99,7 +100,6 @@ class ModelWiring(QObject):
         palette = window.palette_popup
         palette.picked.connect(self.open_path)
         palette.file_requested.connect(self._on_file_requested)
-        window.path_dropped.connect(self.open_path)
 
     @Slot(object)
     def _on_view_changed(self, view: ModelView) -> None:
@@ -108,7 +108,8 @@ class ModelWiring(QObject):
         self._parts.awake.set_working(is_working=view.phase in _AWAKE_PHASES)
         if view.loaded is not None and before.loaded is None and view.path is not None:
             self._parts.preferences.add_recent_model(view.path)
-        if view.phase in _LOADS and before.phase not in _LOADS:
+        is_chat = self._parts.window.place == CHAT
+        if is_chat and view.phase in _LOADS and before.phase not in _LOADS:
             self._parts.window.chat_place.composer.setFocus()  # what is typed now waits for the model
         if view.phase is ModelPhase.PLANNED and self._loads_when_planned:
             self._loads_when_planned = False

@@ -89,8 +89,7 @@ class RepairWiring(QObject):
         if _path_of(self._model.view) == path:
             self._model.unload()  # what is loaded was loaded otherwise
             self._model.pick(path)
-        if self._shown_path() == path:
-            self._library.shown.look_again()
+        self._library.look_again(path)
 
     @Slot(object)
     def _on_open_requested(self, path: Path) -> None:

@@ -15,6 +15,7 @@ from app.texts import Texts
 from app.ui.theme.look import LookSource
 from app.ui.views.library_facts import Fit, LibraryModel, in_order
 from app.ui.views.model_list import ModelList
+from app.ui.views.model_list_rows import DETAIL_ROLE
 from tests.gui.look_names import LOOK_NAMES
 
 Show = Callable[[QWidget], QWidget]
@@ -163,3 +164,42 @@ def test_language_and_theme_change_at_once(page: ModelList, looks: LookSource) -
     assert page.add_folder.accessibleName() == "添加文件夹"
     assert "放得下" in texts_of(page, ROLE)[0]
     assert page.rows.model_at(QModelIndex()) is None
+
+
+def test_models_of_one_name_are_told_apart_by_file_and_folder(page: ModelList) -> None:
+    one = replace(model("Same"), path=Path("/a/one.gguf"))
+    two = replace(model("Same"), path=Path("/b/two.gguf"))
+    three = replace(model("Same"), path=Path("/c/two.gguf"))
+    other = replace(model("Same"), path=Path("/d/two.gguf"), quantization="Q8_0")
+    page.show_models((one, two, three, other), is_searching=False)
+    details = [str(page.rows.index(number).data(DETAIL_ROLE)) for number in range(4)]
+    assert details[0].startswith("one.gguf · ")
+    assert details[1].startswith(str(Path("b/two.gguf")))
+    assert details[2].startswith(str(Path("c/two.gguf")))
+    assert details[3].startswith("Q8_0 · ")
+    assert len(set(texts_of(page, ROLE))) == 4
+    page.show_models((one, other), is_searching=False)
+    assert str(page.rows.index(0).data(DETAIL_ROLE)).startswith("Q4_K · ")
+
+
+def test_the_list_stays_where_it_was_scrolled_to_when_models_come(page: ModelList, qtbot: QtBot) -> None:
+    many = tuple(model(f"m{number:04d}") for number in range(200))
+    page.show_models(many, is_searching=False)
+    page.choose(many[0].path)
+    QApplication.processEvents()
+    bar = page.list.verticalScrollBar()
+    bar.setValue(2000)
+    for count in (199, 198):
+        page.show_models(many[:count], is_searching=False)
+        QApplication.processEvents()
+        assert bar.value() == 2000
+        page.hide()  # what comes while another page is open must not move it either
+        page.show_models(many, is_searching=False)
+        page.show()
+        QApplication.processEvents()
+        assert bar.value() == 2000
+    assert page.list.currentIndex().data() == "m0000"
+    page.choose(many[100].path)
+    qtbot.waitUntil(
+        lambda: page.list.viewport().rect().contains(page.list.visualRect(page.list.currentIndex()))
+    )

@@ -18,7 +18,7 @@ from app.paths import settings_file
 from app.planner.facts import Wishes
 from app.settings import Settings, load_settings
 from app.texts import LANGUAGES
-from app.ui.main_window import CHAT, MODELS
+from app.ui.main_window import MODELS
 from app.ui.model_page_view import Verdict
 from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
@@ -331,18 +331,6 @@ def test_what_is_added_is_looked_at_and_remembered(
     driver.wait_for(lambda: added in {model.path for model in wiring_of(driver).library.models})
     driver.program.preferences.save_now()
     driver.wait_for(lambda: str(more) in load_settings(settings_file())[0].library_paths)
-
-
-def test_what_is_dropped_on_the_page_is_shown_there(
-    driver: WindowDriver, page: ModelsPage, tmp_path: Path
-) -> None:
-    dropped = write_model(tmp_path, "dropped.gguf")
-    driver.program.window.path_dropped.emit(dropped)
-    driver.wait_for(lambda: wiring_of(driver).shown.view.facts is not None)
-    assert wiring_of(driver).shown.view.path == dropped
-    driver.program.window.show_place(CHAT)
-    driver.program.window.path_dropped.emit(write_model(tmp_path, "later.gguf"))
-    assert wiring_of(driver).shown.view.path == dropped
 
 
 def test_the_palette_offers_the_same_models(driver: WindowDriver, page: ModelsPage) -> None:

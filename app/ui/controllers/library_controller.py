@@ -42,6 +42,7 @@ class LibraryController(QObject):
         self._budget: MemoryBudget | None = None
         self._fits: dict[Path, Fit] = {}
         self._judged: set[Path] = set()
+        self._refused: set[Path] = set()
         self._wanted: list[Path] = []
         self._is_judging = False
 
@@ -77,6 +78,24 @@ class LibraryController(QObject):
         """Judge anew from now on: the memory that is free is another."""
         self._budget = None
         self._judged.clear()
+
+    def judge_again(self, path: Path) -> None:
+        """Judge one model anew when it is wanted next."""
+        self._judged.discard(path)
+        self._refused.discard(path)
+        if self._fits.pop(path, None) is not None:
+            self.fits_changed.emit(dict(self._fits))
+
+    def set_refused(self, path: Path, *, is_refused: bool) -> None:
+        """Say what the engine thinks of a model: what it refuses fits nowhere."""
+        if is_refused == (path in self._refused):
+            return
+        if is_refused:
+            self._refused.add(path)
+            self._fits[path] = Fit.REFUSED
+            self.fits_changed.emit(dict(self._fits))
+        else:
+            self.judge_again(path)
 
     @Slot()
     def close(self) -> None:
@@ -124,7 +143,7 @@ class LibraryController(QObject):
         for path, fit in fits.by_path.items():
             self._fits.pop(path, None)
             if fit is not None:
-                self._fits[path] = fit
+                self._fits[path] = Fit.REFUSED if path in self._refused else fit
         self.fits_changed.emit(dict(self._fits))
         self._judge_next()
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from app.findings import FindingCode
 from app.gguf.display_name import display_name
+from app.gguf.facts import FileKind
 from app.gguf.inspect_file import InspectedFile
 from app.library.model_origins import ModelOrigin, program_folders
 from app.library.repair_memory import inspect_remembered
@@ -83,7 +84,9 @@ def find_fits(ports: LibraryPorts, budget: MemoryBudget | None, paths: Sequence[
     found: dict[Path, Fit | None] = {}
     for path in paths:
         report = report_of(ports.inspect(path), budget, Wishes())
-        found[path] = fit_of(report.facts, report.plan)
+        fit = fit_of(report.facts, report.plan)
+        is_refused = fit is None and report.facts.kind is FileKind.MODEL
+        found[path] = Fit.REFUSED if is_refused else fit
     return Fits(budget, found)
 
 

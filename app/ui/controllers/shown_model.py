@@ -95,7 +95,8 @@ class ShownModel(QObject):
         self._stop()
         self.weights.show(None)
         self._set_details(None)
-        self._set(ModelPageView(path=path, is_checking=path is not None))
+        elsewhere = self._view.loads_elsewhere
+        self._set(ModelPageView(path=path, is_checking=path is not None, loads_elsewhere=elsewhere))
         if path is not None:
             self._check_timer.start()
 
@@ -125,6 +126,10 @@ class ShownModel(QObject):
     def set_may_ask(self, *, may_ask: bool) -> None:
         """Say whether the engine may be asked unbidden: not while another file is being loaded or answers."""
         self._may_ask = may_ask
+
+    def set_loads_elsewhere(self, *, loads_elsewhere: bool) -> None:
+        """Say whether another engine would load the file than the one that is asked about it."""
+        self._set(replace(self._view, loads_elsewhere=loads_elsewhere))
 
     @Slot()
     def ask_engine(self) -> None:

@@ -1,8 +1,11 @@
 """The models Moxie knows of, as facts for the list: what each is, and whether this PC can run it. No Qt."""
 
+import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +27,16 @@ class Fit(StrEnum):
     RAM = "ram"
     SSD = "ssd"
     TOO_BIG = "too_big"
+    REFUSED = "refused"
 
 
-FIT_TONES: Final = {Fit.FITS: "success", Fit.RAM: "info", Fit.SSD: "warning", Fit.TOO_BIG: "danger"}
+FIT_TONES: Final = {
+    Fit.FITS: "success",
+    Fit.RAM: "info",
+    Fit.SSD: "warning",
+    Fit.TOO_BIG: "danger",
+    Fit.REFUSED: "danger",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,27 @@ def library_rows(models: Sequence[LibraryModel], words: str) -> tuple[LibraryRow
         if members:
             rows += [GroupRow(group, len(members)), *members]
     return tuple(rows)
+
+
+def told_apart(rows: Sequence[LibraryRow]) -> dict[Path, str]:
+    """Return what tells models of the same name apart: the file's name, with its folder where that is needed.
+
+    Those that differ in quantization, which is shown of every model, need nothing more.
+    """
+    models = [row for row in rows if isinstance(row, LibraryModel)]
+    counts = Counter(map(_WORDS, models))  # of thousands, each time a letter is typed
+    alike = [model for model in models if counts[_WORDS(model)] > 1] if len(counts) < len(models) else []
+    files = Counter((_WORDS(model), model.path.name) for model in alike)
+    return {
+        model.path: model.path.name
+        if files[_WORDS(model), model.path.name] == 1
+        else f"{model.path.parent.name}{os.sep}{model.path.name}"
+        for model in alike
+    }
+
+
+_WORDS: Final = attrgetter("name", "quantization")
+"""What a row says of a model that could tell it from another."""
 
 
 def in_order(models: Iterable[LibraryModel]) -> tuple[LibraryModel, ...]:

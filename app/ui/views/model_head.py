@@ -82,11 +82,19 @@ class ModelHead(QWidget):
         self.compare.setText(look.text("ui.models.compare"))
         self.compare.setVisible(facts is not None and bool(facts.tensor_count))
         self.chat.setText(look.text("ui.models.open_chat"))
-        self.chat.setVisible(view.is_loaded)
         step = view.step
-        self.load.setVisible(step is not None and not view.is_loaded)
         if step is not None:
             self.load.setText(look.text("ui.models.load", step=look.text(f"ui.plan.step.{step.name}")))
+        self._show_use(view)
+
+    def _show_use(self, view: ModelPageView) -> None:
+        """Offer to load, or to chat; the one that comes has the focus of the one that goes."""
+        shown, gone = (self.chat, self.load) if view.is_loaded else (self.load, self.chat)
+        had_focus = gone.hasFocus()
+        shown.setVisible(view.is_loaded or view.can_load)
+        if had_focus and not shown.isHidden():
+            shown.setFocus()
+        gone.hide()
 
 
 def _title(view: ModelPageView) -> str:

@@ -1,12 +1,13 @@
 """The list of models on the left of the Models page: search, add, choose."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QListView, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QListView, QMenu, QWidget
 
 from app.ui.theme.look import LookSource
 from app.ui.views.library_facts import Fit, GroupRow, LibraryModel, library_rows
@@ -30,6 +31,8 @@ class ModelList(Panel):
         opened: `Path` of a model whose page is wanted: Enter, or a double click.
         rows_seen: tuple of `Path`: the models in sight, the first row first.
         file_requested, folder_requested: something is to be added.
+        show_in_folder_requested, copy_path_requested, again_requested: `Path` of the model that is meant.
+        removal_requested: `Path` of the file or folder that was added and is to be looked at no longer.
     """
 
     model_chosen = Signal(object)
@@ -37,6 +40,10 @@ class ModelList(Panel):
     rows_seen = Signal(object)
     file_requested = Signal()
     folder_requested = Signal()
+    show_in_folder_requested = Signal(object)
+    copy_path_requested = Signal(object)
+    again_requested = Signal(object)
+    removal_requested = Signal(object)
 
     def __init__(self, looks: LookSource, parent: QWidget | None = None) -> None:
         super().__init__(looks, "right", parent=parent)
@@ -44,6 +51,7 @@ class ModelList(Panel):
         self._models: tuple[LibraryModel, ...] = ()
         self._is_searching = False
         self._chosen: Path | None = None
+        self._added: tuple[Path, ...] = ()
         self._title = TextLabel("title")
         self.add_folder = IconButton(looks, "folder")
         self.add_file = IconButton(looks, "plus")
@@ -72,6 +80,34 @@ class ModelList(Panel):
         """Select a model without a signal; None or a model that is not in the list selects none."""
         self._chosen = path
         self._select_again()
+        self.list.scrollTo(self.list.currentIndex())
+
+    def show_added(self, added: tuple[Path, ...]) -> None:
+        """Set the files and folders that the person added: those can be taken out again."""
+        self._added = added
+
+    def tell_seen(self) -> None:
+        """Tell soon which models are in sight, though nothing was scrolled."""
+        self._seen.start()
+
+    def menu_for(self, model: LibraryModel) -> QMenu:
+        """Return what can be done with a model's row."""
+        look, path = self._looks.look, model.path
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        entries = [
+            ("show_in_folder", partial(self.show_in_folder_requested.emit, path)),
+            ("copy_path", partial(self.copy_path_requested.emit, path)),
+            ("again", partial(self.again_requested.emit, path)),
+        ]
+        if (entry := self._entry_of(path)) is not None:
+            key = "remove_file" if entry == path else "remove_folder"
+            entries.append((key, partial(self.removal_requested.emit, entry)))
+        for key, slot in entries:
+            action = QAction(look.text(f"ui.models.menu.{key}", name=entry.name if entry else ""), menu)
+            action.triggered.connect(slot)
+            menu.addAction(action)
+        return menu
 
     @property
     def first_path(self) -> Path | None:
@@ -121,6 +157,8 @@ class ModelList(Panel):
         self.list.doubleClicked.connect(self._open)
         self.list.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self._seen.timeout.connect(self._tell_seen)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._show_menu)
 
     def _is_list_key(self, event: QKeyEvent) -> bool:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -155,6 +193,16 @@ class ModelList(Panel):
         if model is not None:
             self.opened.emit(model.path)
 
+    def _show_menu(self, at: QPoint) -> None:
+        model = self.rows.model_at(self.list.indexAt(at))
+        if model is not None:
+            self.menu_for(model).popup(self.list.viewport().mapToGlobal(at))
+
+    def _entry_of(self, path: Path) -> Path | None:
+        """Return what was added that a model comes from: the nearest folder, or the file itself."""
+        entries = [entry for entry in self._added if path.is_relative_to(entry)]
+        return max(entries, key=lambda entry: len(entry.parts), default=None)
+
     def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
         model = self.rows.model_at(current)
         if model is not None and model.path != self._chosen:
@@ -177,10 +225,13 @@ class ModelList(Panel):
         self._seen.start()
 
     def _select_again(self) -> None:
+        """Select what was chosen; the list stays where it is, wherever that one lies now."""
         number = self.rows.number_of(self._chosen)
         chosen = QModelIndex() if number is None else self.rows.index(number)
+        self.list.setAutoScroll(False)
         with QSignalBlocker(self):
             self.list.setCurrentIndex(chosen)
+        self.list.setAutoScroll(True)
 
     def _on_scrolled(self) -> None:
         self._show_head()

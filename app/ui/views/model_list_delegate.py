@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from app.ui.theme.icons import paint_icon
 from app.ui.theme.look import LookSource
 from app.ui.views.library_facts import FIT_TONES, Fit, LibraryModel
-from app.ui.views.model_list_rows import DETAIL_ROLE, FIT_ROLE, ROW_ROLE, fit_words
+from app.ui.views.model_list_rows import APART_ROLE, DETAIL_ROLE, FIT_ROLE, ROW_ROLE, fit_words
 
 _CORNER: Final = 8
 _PADDING: Final = 10
@@ -85,8 +85,14 @@ class ModelListDelegate(QStyledItemDelegate):
         below = QRect(inner.left(), room.bottom() + 1 + _BETWEEN, inner.width(), small.height())
         painter.setFont(caption)
         painter.setPen(look.color("text_soft" if is_selected else "text_faint"))
-        detail = str(index.data(DETAIL_ROLE))
-        shown = small.elidedText(detail, Qt.TextElideMode.ElideRight, below.width())
+        detail, apart, mode = (
+            str(index.data(DETAIL_ROLE)),
+            index.data(APART_ROLE),
+            Qt.TextElideMode.ElideRight,
+        )
+        if apart is not None and small.horizontalAdvance(detail) > below.width():
+            detail, mode = str(apart), Qt.TextElideMode.ElideMiddle  # names often differ at their end only
+        shown = small.elidedText(detail, mode, below.width())
         painter.drawText(below, _LEFT, shown)
 
     def _paint_badge(self, painter: QPainter, inner: QRect, index: _Index, model: LibraryModel) -> int:

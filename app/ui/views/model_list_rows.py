@@ -8,11 +8,13 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QStringL
 
 from app.gguf.facts import FileKind
 from app.ui.theme.look import Look, LookSource
-from app.ui.views.library_facts import Fit, GroupRow, LibraryModel, LibraryRow
+from app.ui.views.library_facts import Fit, GroupRow, LibraryModel, LibraryRow, told_apart
 
 ROW_ROLE: Final = Qt.ItemDataRole.UserRole + 1
 FIT_ROLE: Final = Qt.ItemDataRole.UserRole + 2
 DETAIL_ROLE: Final = Qt.ItemDataRole.UserRole + 3
+APART_ROLE: Final = Qt.ItemDataRole.UserRole + 4
+"""What tells a model from others of its name, with which its details begin; None where nothing has to."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -31,6 +33,7 @@ class ModelListRows(QStringListModel):
         self._first: GroupRow | None = None
         self._rows: tuple[LibraryRow, ...] = ()
         self._fits: Mapping[Path, Fit] = {}
+        self._apart: Mapping[Path, str] = {}
 
     def set_rows(self, rows: tuple[LibraryRow, ...]) -> bool:
         """Replace all rows; say whether anything is another."""
@@ -38,6 +41,7 @@ class ModelListRows(QStringListModel):
             return False
         first = rows[0] if rows else None
         self._all = rows
+        self._apart = told_apart(rows)
         self._first = first if isinstance(first, GroupRow) else None
         self._rows = rows[1:] if self._first is not None else rows
         self.setStringList([""] * len(self._rows))
@@ -88,13 +92,19 @@ class ModelListRows(QStringListModel):
                 return str(row.path)
             case Qt.ItemDataRole.AccessibleTextRole:
                 state = fit_words(look, row, self._fits.get(row.path))
-                parts = [row.name, detail_words(look, row), state]
+                parts = [row.name, self._detail_of(row), state]
                 return look.text("ui.list_separator").join(part for part in parts if part)
             case _ if role == FIT_ROLE:
                 return self._fits.get(row.path)
             case _ if role == DETAIL_ROLE:
-                return detail_words(look, row)
+                return self._detail_of(row)
+            case _ if role == APART_ROLE:
+                return self._apart.get(row.path)
         return None
+
+    def _detail_of(self, model: LibraryModel) -> str:
+        words, apart = detail_words(self._looks.look, model), self._apart.get(model.path)
+        return words if apart is None else f"{apart} · {words}"
 
 
 def group_words(look: Look, row: GroupRow) -> str:

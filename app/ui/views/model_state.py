@@ -68,15 +68,17 @@ class ModelState(QWidget):
             look.text(f"ui.models.kind_hint.{kind}" if is_kind else f"ui.models.state.{state}.hint")
         )
         self.again.setText(look.text("ui.models.again"))
-        self.again.setVisible(state in ("broken", "unreadable"))
+        self.again.setVisible(state in ("broken", "unreadable", "refused"))
         self.folder.setText(look.text("ui.models.show_folder"))
         self.folder.setVisible(state != "checking")
 
 
 def page_state(view: ModelPageView) -> str | None:
-    """Return `checking`, `unreadable`, `other_kind` or `broken`; None where there is a plan."""
-    if view.path is None or (view.plans and not view.is_checking):
+    """Return `checking`, `unreadable`, `other_kind`, `refused` or `broken`; None where there is a plan."""
+    if view.path is None:
         return None
+    if view.plans and not view.is_checking:
+        return None if view.can_load else "refused"
     if view.is_checking:
         return None if view.plans else "checking"
     if view.failure is not None and view.failure.code in _UNREADABLE:
@@ -91,4 +93,5 @@ _SIGNS: Final = {
     "unreadable": ("error", "danger_text"),
     "other_kind": ("info", "info_text"),
     "broken": ("error", "danger_text"),
+    "refused": ("error", "danger_text"),
 }

@@ -151,7 +151,7 @@ class ModelsPage(QWidget):
         """Yield each part, how it is shown, and what it shows."""
         view, details = self._view, self._details
         facts, plans = view.facts, view.plans
-        of_state = (view.path, view.is_checking, facts, view.failure, view.plan)
+        of_state = (view.path, view.is_checking, facts, view.failure, view.plan, view.is_refused)
         yield self.state, partial(self._show_at_once, self.state, view), of_state
         yield self.layers, partial(self._show_at_once, self.layers, view), of_state
         of_steps = (facts, plans, view.steps, view.chosen, view.budget)
