@@ -177,16 +177,29 @@ def _measure(file: Path, shape: CalibrationShape, request: CalibrationRequest, s
         build = engine.hello.build if engine.hello else ""
         watch = EngineWatch(engine, started_processes() - others)
         prompt = watch.prompt_seconds("y" * BATCH_TOKENS)
-        tokens: list[float] = []
+        tokens: list[Timed] = []
         while len(tokens) < FEWEST_WINDOWS or time.perf_counter() - began < seconds:
-            tokens.append(watch.token_seconds("go", WINDOW_TOKENS))
-    return _Measured(build, fastest_third(tokens), prompt)
+            tokens.append(watch.token_time("go", WINDOW_TOKENS))
+    return _Measured(build, typical_seconds(tokens), prompt)
 
 
-def fastest_third(times: Sequence[float]) -> float:
-    """Return the middle of the shortest third: what else runs only ever makes it longer."""
-    ordered = sorted(times)
-    return median(ordered[: max(1, len(ordered) // 3)])
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a token took.
+
+    Attributes:
+        seconds: Less what the engine's threads waited for a processor.
+        share: Of the time, in which none of them did.
+    """
+
+    seconds: float
+    share: float = 1.0
+
+
+def typical_seconds(times: Sequence[Timed]) -> float:
+    """Return the middle of the third that was disturbed least; of those alike, the fastest count."""
+    ordered = sorted(times, key=lambda timed: (-round(timed.share, 1), timed.seconds))
+    return median(timed.seconds for timed in ordered[: max(1, len(ordered) // 3)])
 
 
 class EngineWatch:
@@ -197,7 +210,7 @@ class EngineWatch:
         self._engine = engine
         self._processes = processes
 
-    def token_seconds(self, words: str, tokens: int) -> float:
+    def token_time(self, words: str, tokens: int) -> Timed:
         """Return what a token of an answer takes; the first comes with the prompt and does not count.
 
         Raises:
@@ -206,8 +219,8 @@ class EngineWatch:
         timings, share = self._answer(words, tokens)
         steps = (timings.predicted_tokens or 0) - 1
         if steps < 1 or not timings.predicted_ms:
-            return float("inf")
-        return share * timings.predicted_ms / 1000 / steps
+            return Timed(float("inf"), 0.0)
+        return Timed(share * timings.predicted_ms / 1000 / steps, share)
 
     def prompt_seconds(self, words: str) -> float | None:
         """Return what a token of a prompt takes.

@@ -15,13 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from app.engine.blocking import BlockingEngine
 from app.engine.calibration import (
     CalibrationRequest,
     EngineWatch,
+    Timed,
     calibrate,
-    fastest_third,
     groups_that_matter,
+    typical_seconds,
 )
 from app.engine.calibration_model import CalibrationShape, write_calibration_model
 from app.engine.spec import BackendKind, EngineSpec
@@ -65,7 +68,7 @@ def main(arguments: list[str]) -> int:
     spec = EngineSpec("worker", BackendKind.LLAMA)
     if arguments and Path(arguments[0]).is_dir():
         spec = EngineSpec("pack", BackendKind.LLAMA_SERVER, Path(arguments.pop(0)).resolve())
-    elif len(os.sched_getaffinity(0)) <= max(THREADS):
+    elif (os.cpu_count() or 1) <= max(THREADS):
         # threads that spin for each other stop each other where all processors are taken
         spec = replace(spec, environment=(("OMP_WAIT_POLICY", "passive"),))
     with tempfile.TemporaryDirectory() as folder:
@@ -97,15 +100,15 @@ def _row(spec: EngineSpec, model: ModelFacts, calibration: Calibration, threads:
     options = replace(options, chat_template="auto" if model.chat_template else "chatml")
     told = _told(model, options, MachineSpeeds(calibrations=(calibration,)))
     times, prompt = _measured(spec, model, options)
-    factor = 1 / fastest_third(times[:FIRST_ANSWERS]) / told.expected
+    factor = 1 / typical_seconds(times[:FIRST_ANSWERS]) / told.expected
     correction = SpeedCorrection(factor, is_same_plan=True)
     learned = _told(model, options, MachineSpeeds(calibrations=(calibration,), correction=correction))
     later = times[FIRST_ANSWERS:]
-    measured = 1 / fastest_third(later)
+    measured = 1 / typical_seconds(later)
     row = Row(
         before=told.expected / measured - 1,
         after=learned.expected / measured - 1,
-        inside=sum(told.decode.low <= 1 / seconds <= told.decode.high for seconds in later),
+        inside=sum(told.decode.low <= 1 / timed.seconds <= told.decode.high for timed in later),
         answers=len(later),
     )
     prefill = (told.prefill.low * told.prefill.high) ** 0.5 if told.prefill else 0.0
@@ -115,7 +118,7 @@ def _row(spec: EngineSpec, model: ModelFacts, calibration: Calibration, threads:
         f"measured {measured:.1f} tokens/s: {row.before:+.0%}, "
         f"after the first tokens {row.after:+.0%}; inside {row.inside}/{row.answers}; "
         f"prompt predicted {prefill:.0f}, measured {1 / prompt if prompt else 0:.0f}; "
-        f"load {os.getloadavg()[0]:.1f}",
+        f"load {psutil.getloadavg()[0]:.1f}",
         flush=True,
     )
     return row
@@ -131,13 +134,13 @@ def _told(model: ModelFacts, options: EngineOptions, speeds: MachineSpeeds) -> S
 
 def _measured(
     spec: EngineSpec, model: ModelFacts, options: EngineOptions
-) -> tuple[list[float], float | None]:
+) -> tuple[list[Timed], float | None]:
     others = started_processes()
     with BlockingEngine(spec) as engine:
         engine.load(model.path, options)
         watch = EngineWatch(engine, started_processes() - others)
         prompt = watch.prompt_seconds("some words of a prompt " * 24)
-        times = [watch.token_seconds("Tell me of the sea", WINDOW_TOKENS) for _ in range(ANSWERS)]
+        times = [watch.token_time("Tell me of the sea", WINDOW_TOKENS) for _ in range(ANSWERS)]
     return times, prompt
 
 
