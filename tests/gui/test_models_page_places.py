@@ -16,6 +16,8 @@ from app.ui.model_page_view import Verdict
 from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
 from app.ui.views.library_facts import Fit
+from app.ui.views.model_details.comparison_rows import comparison_of
+from app.ui.views.model_details.details import TENSORS
 from app.ui.views.models_page import ModelsPage
 from app.ui.wiring_library import LibraryWiring
 from tests.controller_setup import write_model
@@ -180,3 +182,26 @@ def test_a_row_has_a_menu_and_what_is_removed_comes_back_with_undo(
     assert driver.program.preferences.settings.library_paths == ()
     driver.program.window.toast.undo()
     driver.wait_for(lambda: found(driver) == {tiny})
+
+
+def test_the_search_key_goes_to_the_table_in_view_and_escape_leaves_a_comparison(
+    driver: WindowDriver, page: ModelsPage, qtbot: QtBot
+) -> None:
+    driver.wait_for(lambda: wiring_of(driver).shown.details is not None)
+    page.list.list.setFocus()
+    qtbot.keyClick(page.list.list, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert page.list.search.hasFocus()
+    page.details.show_section(TENSORS)
+    qtbot.keyClick(page.list.search, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert page.details.tensors.search.hasFocus()
+    details = wiring_of(driver).shown.details
+    assert details is not None
+    page.show_comparison(comparison_of(details, details))
+    section = page.comparison.table.section
+    qtbot.keyClick(page.comparison.back, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert section.search.hasFocus()
+    QApplication.processEvents()
+    assert page.comparison.table.height() > page.height() // 2
+    qtbot.keyClick(section.search, Qt.Key.Key_Escape)
+    assert not page.comparison.isVisible()
+    assert page.head.isVisible()

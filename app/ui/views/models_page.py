@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QScrollArea, QStackedWidget, QWidget
 
 from app.ui.model_page_view import ModelPageView
@@ -117,6 +117,15 @@ class ModelsPage(QWidget):
         popup.open_at(anchor)
         popup.move(popup.pos() - QPoint(popup.width() - anchor.width(), 0))
 
+    def focus_search(self) -> None:
+        """Put the cursor into the search of the table in view, or into that of the list."""
+        section = self.comparison.table.section if self.comparison.isVisible() else self.details.searched
+        if section is not None and section.isVisible():
+            section.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._area.ensureWidgetVisible(section.search)
+        else:
+            self.list.focus_search()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.shown.emit()
@@ -195,6 +204,9 @@ class ModelsPage(QWidget):
         self.setLayout(line)
 
     def _connect(self) -> None:
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.focus_search)
         self.head.load_requested.connect(self.load_requested)
         self.head.chat_requested.connect(self.chat_requested)
         self.head.compare_requested.connect(self.open_compare_popup)
@@ -218,11 +230,19 @@ class ComparisonPage(QWidget):
         self._looks = looks
         self.back = Button(looks, "ghost", "left")
         self.table = ModelComparison(looks)
-        area = scrolled(holder(column(row(self.back, None), self.table, None, gap=10, margins=_MARGINS)))
+        body = column(row(self.back, None), self.table, gap=10, margins=_MARGINS)
+        body.setStretch(1, 1)
+        area = scrolled(holder(body))
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setLayout(column(area))
         looks.changed.connect(self._set_words)
         self._set_words()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.back.click()
+        else:
+            super().keyPressEvent(event)
 
     def _set_words(self) -> None:
         self.back.setText(self._looks.look.text("ui.models.compare_back"))

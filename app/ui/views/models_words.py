@@ -5,6 +5,7 @@ from app.gguf.facts import ModelFacts
 from app.planner.facts import OffloadPlan
 from app.ui.model_page_view import ModelPageView
 from app.ui.views.measured import CPU
+from app.ui.views.model_details.numbers import context_text
 from app.ui.views.words import Words
 
 _PARTS_IN_DOUBT = frozenset(
@@ -76,21 +77,16 @@ def step_words(plan: OffloadPlan) -> Words:
     """Return what a step leaves to other programs."""
     gpus = [device for device in plan.devices if device.name != CPU and device.planned_bytes]
     if not gpus and plan.disk_bytes:
-        return Words("ui.models.step.ram_full", {"n_ctx": context_figure(plan.options.n_ctx)})
+        return Words("ui.models.step.ram_full", {"n_ctx": context_text(plan.options.n_ctx)})
     left = sum(max(0, device.free_bytes - device.planned_bytes) for device in gpus or plan.devices[-1:])
     key = "vram_left" if gpus else "ram_left"
-    return Words(f"ui.models.step.{key}", {"n_ctx": context_figure(plan.options.n_ctx), "left": left})
+    return Words(f"ui.models.step.{key}", {"n_ctx": context_text(plan.options.n_ctx), "left": left})
 
 
 def memory_of(plan: OffloadPlan) -> tuple[int, int, int]:
     """Return what a plan takes of VRAM, RAM and the disk."""
     vram = sum(device.planned_bytes for device in plan.devices if device.name != CPU)
     return vram, plan.ram_bytes, plan.disk_bytes
-
-
-def context_figure(tokens: int) -> str:
-    """Return tokens in thousands, as contexts are called: 8192 -> 8k."""
-    return f"{tokens / 1024:.0f}k" if tokens >= 1024 and tokens % 1024 == 0 else f"{tokens:,}"
 
 
 def parameter_figure(count: int) -> str:
@@ -109,7 +105,7 @@ def _counted(key: str, value: int | None) -> Words | None:
     if key.endswith(("total", "active")):
         figure = parameter_figure(value)
     elif key.endswith("context"):
-        figure = context_figure(value)
+        figure = context_text(value)
     return Words(key, {"value": figure})
 
 

@@ -9,6 +9,7 @@ from app.ui.theme.look import LookSource
 from app.ui.views.model_details.facts import ModelDetailsFacts
 from app.ui.views.model_details.metadata_section import MetadataSection
 from app.ui.views.model_details.sizes_card import SizesCard
+from app.ui.views.model_details.table_section import TableSection
 from app.ui.views.model_details.template_section import TemplateSection
 from app.ui.views.model_details.tensor_section import TensorSection
 from app.ui.widgets.controls import Segmented
@@ -64,6 +65,12 @@ class ModelDetails(QWidget):
         self.tensors.show_tensors(details.tensors)
         yield
         self.metadata.show_metadata(details.metadata, details.metadata_problem)
+
+    @property
+    def searched(self) -> TableSection | None:
+        """The table in front, which can be searched; None for the template."""
+        section = self._stack.currentWidget()
+        return section if isinstance(section, TableSection) else None
 
     def show_section(self, key: str) -> None:
         """Bring one of `SECTIONS` to the front."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.gguf.anatomy import Anatomy, TypeShare
-from app.gguf.facts import TensorClass
+from app.gguf.facts import FileKind, TensorClass
 from app.texts import NO_VALUE, format_bytes
 from app.ui.views.model_details.facts import ModelDetailsFacts
 from app.ui.views.model_details.numbers import bits_text, context_text, parameters_text, range_text
@@ -66,10 +66,13 @@ def _token_figures(details: ModelDetailsFacts) -> tuple[Figure, ...]:
     experts = bits_text(anatomy.expert_bits_per_weight)
     bits = Words("ui.details.bits.experts", {"bits": experts}) if anatomy.expert_layers else None
     whole = Words("ui.details.active.detail", {"total": parameters_text(facts.parameter_count)})
+    of_bits = Figure(Words("ui.details.bits"), bits_text(anatomy.bits_per_weight), bits)
+    if facts.kind is FileKind.PROJECTOR:
+        return (of_bits,)  # it is read for each picture, not for each token
     return (
         Figure(Words("ui.details.read"), read, Words("ui.details.read.detail", {"size": facts.size_bytes})),
         Figure(Words("ui.details.active"), parameters_text(anatomy.active_parameter_count), whole),
-        Figure(Words("ui.details.bits"), bits_text(anatomy.bits_per_weight), bits),
+        of_bits,
     )
 
 
