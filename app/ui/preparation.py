@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
@@ -33,7 +33,7 @@ class Preparation(QObject):
 
     def start(self) -> None:
         """Begin; it takes a second or two, in which the window hardly notices."""
-        threading.Thread(target=_warm_up, name="tasks", daemon=True).start()
+        _begin(highlight.warm_up)
         self._timer.start()
 
     def stop(self) -> None:
@@ -50,12 +50,13 @@ class Preparation(QObject):
                 return
 
 
-def _warm_up() -> None:
-    late.warm_up()
-    highlight.warm_up()
+def _begin(warm_up: Callable[[], None]) -> None:
+    threading.Thread(target=warm_up, name="tasks", daemon=True).start()
 
 
 def _steps(window: MainWindow) -> Iterator[None]:
+    yield from late.make_types()
+    _begin(late.warm_up)
     yield from window.dock.plan_tab.prepare()
     yield from window.models_page.prepare()
     yield from polish(window)

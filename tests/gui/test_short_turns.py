@@ -11,10 +11,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.settings import Settings
+from app.ui.charts import late
+from app.ui.main_window import MainWindow
 from app.ui.markdown.highlight import colored, warm_up
 from app.ui.model_view import ModelPhase
 from app.ui.preparation import Preparation
 from app.ui.program import Ports
+from app.ui.theme.look import LookSource
 from app.ui.views.dock import PARAMETERS, PLAN
 from tests.controller_setup import write_model
 from tests.fakes import FakeGpuSource, FakeHostSource
@@ -79,3 +82,39 @@ def test_the_first_code_of_a_common_language_finds_its_rules_read() -> None:
 
 def all_in(widget: QWidget) -> list[QWidget]:
     return cast("list[QWidget]", widget.findChildren(QWidget))
+
+
+def test_qt_has_made_its_classes_before_charts_are_imported_behind_it(
+    qapp: QApplication, looks: LookSource, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """A class that two threads make at once ends the program: a few starts of a hundred did."""
+    steps: list[str] = []
+
+    def types() -> Iterator[None]:
+        for number in range(3):
+            steps.append(f"class {number}")
+            yield
+
+    monkeypatch.setattr(late, "make_types", types)
+    monkeypatch.setattr(late, "warm_up", lambda: steps.append("import"))
+    window = MainWindow(looks)
+    preparation = Preparation(window)
+    preparation.start()
+    qtbot.waitUntil(lambda: "import" in steps, timeout=20_000)
+    preparation.stop()
+    assert steps == ["class 0", "class 1", "class 2", "import"]
+    window.deleteLater()
+
+
+def test_each_class_of_qt_is_made_in_a_short_turn() -> None:
+    makes = late.make_types()
+    costs = []
+    while True:
+        started = time.thread_time()
+        try:
+            next(makes)
+        except StopIteration:
+            break
+        costs.append(time.thread_time() - started)
+    assert len(costs) > 500
+    assert max(costs) <= TURN_SECONDS * SLACK
