@@ -31,7 +31,7 @@ BATCH_TOKENS: Final = 64
 WINDOW_TOKENS: Final = 6
 """Per answer: so few that some are not disturbed by what else the machine does."""
 
-FEWEST_WINDOWS: Final = 2
+FEWEST_WINDOWS: Final = 4
 MATTERS: Final = 0.02
 """A type with a smaller part of what a token reads is left out."""
 
