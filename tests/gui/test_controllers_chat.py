@@ -576,4 +576,5 @@ def _partial_text(file: Path) -> str:
     finally:
         store.close()
     lines = [conversation.line() for conversation in conversations if conversation is not None]
-    return lines[0][-1].content if lines and lines[0][-1].state is MessageState.PARTIAL else ""
+    last = lines[0][-1] if lines and lines[0] else None
+    return last.content if last is not None and last.state is MessageState.PARTIAL else ""
