@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from app.paths import HOME_VARIABLE
 
 # A run started in the background of a shell ignores Ctrl+C, and every program it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How fast drawn examples come is the machine's matter, not the code's.
+settings.register_profile("moxie", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("moxie")
 
 # Python collects in whichever thread makes the next object, and a widget must not end in another thread.
 gc.disable()
