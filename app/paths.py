@@ -62,6 +62,11 @@ def engine_devices_file() -> Path:
     return data_folder() / "engine-devices.json"
 
 
+def engine_builds_file() -> Path:
+    """Return the file with which build each engine's files are."""
+    return data_folder() / "engine-builds.json"
+
+
 def plan_accuracy_file() -> Path:
     """Return the file with what engines really took beside what was planned."""
     return data_folder() / "plan-accuracy.json"

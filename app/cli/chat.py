@@ -4,6 +4,7 @@ import argparse
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from app.chat.conversation import storable
@@ -110,6 +111,8 @@ def _chat(request: ChatRequest, report: ChatReport) -> int:
     with BlockingEngine(launch.spec) as engine, _store(request, report) as store:
         _load(engine, launch, report, view)
         answerer = Answerer(engine, request.sampling, report, view, request.system, _opener(launch))
+        if report.hello is not None:
+            answerer.on_timings = partial(launch.memory.keep_answer, launch.running(report.hello))
         if request.prompt is None:
             return talk(answerer, store)
         answerer.answer(ConversationRecorder(store), request.prompt)
@@ -128,6 +131,8 @@ def _load(engine: BlockingEngine, launch: Launch, report: ChatReport, view: Chat
         report.loaded = engine.load(launch.facts.path, launch.options, show)
     finally:
         view.clear_progress()
+    if report.hello is not None:
+        launch.memory.keep_load(launch.running(report.hello), report.loaded)
     report.add(report.loaded.findings)
     report.add(launch.seen.judge_load(report.hello, report.loaded))
 

@@ -1,7 +1,7 @@
 """One answer of the engine: streamed, shown, saved."""
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 from app.chat.conversation import MessageState, history_for_prompt
@@ -13,7 +13,7 @@ from app.cli.chat_view import ChatView
 from app.cli.context import EXIT_FAILED, EXIT_OK
 from app.cli.main import EXIT_INTERRUPTED
 from app.engine.blocking import AnswerEvent, BlockingEngine
-from app.engine.protocol import ChatMessage, PromptProgress
+from app.engine.protocol import ChatMessage, Finished, PromptProgress, Timings
 from app.findings import FindingCode
 from app.options import SamplingOptions
 
@@ -34,6 +34,7 @@ class Answerer:
         opened_by_prompt: The reasoning tag the prompt itself ends with.
         exit_status: Of the newest answer, for the shell.
         can_go_on: False once the engine is gone.
+        on_timings: Called with what an answer took.
     """
 
     engine: BlockingEngine
@@ -44,6 +45,7 @@ class Answerer:
     opened_by_prompt: str | None = None
     exit_status: int = field(default=EXIT_OK, init=False)
     can_go_on: bool = field(default=True, init=False)
+    on_timings: Callable[[Timings], None] | None = field(default=None, init=False)
 
     def answer(self, recorder: ConversationRecorder, question: str) -> None:
         """Ask, show and save. Ctrl+C stops the answer; what came so far is kept."""
@@ -59,6 +61,8 @@ class Answerer:
                     if isinstance(event, PromptProgress):
                         self.view.prompt(event)
                     self.view.pieces(turn.feed(event))
+                    if isinstance(event, Finished) and self.on_timings is not None:
+                        self.on_timings(event.timings)
         except KeyboardInterrupt:
             self.view.pieces(turn.cancel())
         finally:

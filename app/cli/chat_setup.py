@@ -10,6 +10,7 @@ from app.cli.gpu_option import excluded_gpus, look_at_engine
 from app.cli.inspected import inspect_argument
 from app.engine.engine_on_machine import EngineOnMachine
 from app.engine.packs import EngineEntry, choose_engine, list_engines
+from app.engine.protocol import Hello
 from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingCode, Severity
 from app.gguf.facts import ModelFacts
@@ -17,6 +18,7 @@ from app.gguf.inspect_file import findings_for_chat
 from app.hardware.this_machine import detect_this_machine
 from app.library.default_model import default_model_findings, require_default_model
 from app.library.drive_speed import judge_first_use
+from app.library.plan_memory import PlanMemory, RunningModel
 from app.options import ALL_LAYERS, EngineOptions, SamplingOptions
 from app.parsing.template_findings import with_template_checked
 from app.planner.facts import OffloadPlan, Wishes
@@ -64,6 +66,12 @@ class Launch:
     options: EngineOptions
     spec: EngineSpec
     seen: EngineOnMachine
+    memory: PlanMemory
+
+    def running(self, hello: Hello) -> RunningModel:
+        """Return what is running once the engine has it."""
+        told = self.plan.forecast if self.options == self.plan.options else None
+        return RunningModel(self.spec, self.facts, self.options, hello, told)
 
 
 def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
@@ -88,16 +96,22 @@ def prepare(request: ChatRequest, report: ChatReport) -> Launch | None:
     report.add(finding for finding in hardware.findings if finding.severity is not Severity.NOTE)
     excluded = excluded_gpus(request.gpu, hardware, report.context)
     seen = look_at_engine(_entry_of(spec), hardware, excluded)
-    plan = plan_offload(inspected.facts, seen.budget, request.wishes)
+    memory = PlanMemory()
+    spec = seen.spec(spec)
+    budget = memory.taught(seen.budget, inspected.facts, spec, hardware)
+    plan = plan_offload(inspected.facts, budget, request.wishes)
+    if plan.disk_bytes:
+        report.add(judge_first_use(inspected.facts, plan, hardware))
+        budget = memory.taught(seen.budget, inspected.facts, spec, hardware)  # the drive may be known now
+        plan = plan_offload(inspected.facts, budget, request.wishes)
     options = plan.options
     of_engine = (finding for finding in seen.findings if finding.severity is not Severity.NOTE)
     found: Iterable[Finding] = (*of_engine, *judge_place(hardware, plan, path), *plan.findings)
-    report.add(judge_first_use(inspected.facts, plan, hardware))
     if request.rpc_servers:
         options = options_with_rpc(options, request.wishes, request.rpc_servers)
         found = [finding for finding in found if finding.code not in _LOCAL_GPU_CODES]
     report.add(found)
-    return Launch(inspected.facts, plan, options, seen.spec(spec), seen)
+    return Launch(inspected.facts, plan, options, spec, seen, memory)
 
 
 def _entry_of(spec: EngineSpec) -> EngineEntry | None:

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,13 +17,16 @@ from app.cli.gpu_option import (
 from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text, moe_wish, shown, whole_number
 from app.cli.placed import blocks_in_ram
+from app.cli.plan_speeds import EngineHere, measure_speeds, say_gains, say_speed, say_steps
 from app.engine.engine_on_machine import EngineOnMachine
 from app.findings import Finding, FindingCode, FindingError
 from app.gguf.facts import ModelFacts
 from app.hardware.recording import Recording, read_recording
+from app.library.plan_memory import PlanMemory, recorded_speeds
 from app.options import ALL_LAYERS, EngineOptions
-from app.planner.facts import DevicePlan, MemoryBudget, OffloadPlan, Wishes
+from app.planner.facts import DevicePlan, LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.report import ModelReport, judge_place, report_of
+from app.planner.speed_gains import SpeedGain, speed_gains
 from app.texts import Texts, format_bytes
 
 KV_TYPES: Final = ("f16", "q8_0", "q4_0")
@@ -46,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     machine_help = texts.text("cli.plan.machine.help")
     parser.add_argument("--machine", metavar="FILE", type=given_text(texts), help=machine_help)
     add_gpu_argument(parser, texts)
+    parser.add_argument("--measure", action="store_true", help=texts.text("cli.plan.measure.help"))
     parser.add_argument("--json", action="store_true", help=texts.text("cli.plan.json.help"))
 
 
@@ -62,16 +66,20 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     )
     inspected = inspect_argument(args.path, context.texts)
     budget, seen = _budget(args, context)
+    if args.measure and (args.machine is not None or args.vram is not None):
+        raise UsageError(context.texts.text("cli.plan.measure_here"))
+    budget = _with_speeds(args, context, inspected.facts, budget, seen, wishes)
     report = report_of(inspected, budget, wishes)
+    gains = speed_gains(report.facts, budget, wishes, report.plan) if report.plan else ()
     report = replace(report, findings=(*report.findings, *_of_machine(args, seen, report)))
     if args.json:
-        context.print_json(to_json(report))
+        context.print_json(to_json(report, gains))
     else:
-        _print_report(report, context)
+        _print_report(report, gains, context)
     return EXIT_OK
 
 
-def to_json(report: ModelReport) -> dict[str, Any]:
+def to_json(report: ModelReport, gains: tuple[SpeedGain, ...] = ()) -> dict[str, Any]:
     """Return the contract's document; without a plan its values are null."""
     plan = report.plan
     findings = [*report.findings, *(plan.findings if plan else ())]
@@ -84,10 +92,11 @@ def to_json(report: ModelReport) -> dict[str, Any]:
         "kv_cache_bytes": plan.kv_cache_bytes if plan else None,
         "compute_bytes": plan.compute_bytes if plan else None,
         "tokens_per_second": _speed_json(plan),
-        "ladder": [
-            {"name": step.name, "options": step.options.to_json(), "changes": list(step.changes)}
-            for step in (plan.ladder if plan else ())
-        ],
+        "ladder": [_step_json(step) for step in (plan.ladder if plan else ())],
+        "bigger_context": _step_json(plan.bigger_context) if plan and plan.bigger_context else None,
+        "forecast": asdict(plan.forecast) if plan and plan.forecast else None,
+        "expert_cache": asdict(plan.expert_cache) if plan and plan.expert_cache else None,
+        "gains": [asdict(gain) for gain in gains],
         "findings": [finding.to_json() for finding in findings],
     }
 
@@ -120,6 +129,26 @@ def _budget(args: argparse.Namespace, context: CliContext) -> tuple[MemoryBudget
             budget, vram_free_bytes=gpus, drives_display=screens, shared_vram_bytes=(), devices=()
         )
     return budget, seen
+
+
+def _with_speeds(
+    args: argparse.Namespace,
+    context: CliContext,
+    model: ModelFacts,
+    budget: MemoryBudget,
+    seen: EngineOnMachine,
+    wishes: Wishes,
+) -> MemoryBudget:
+    """Return the budget with what was measured: here, or on the machine of a recording."""
+    if args.machine is not None:
+        return replace(budget, speeds=recorded_speeds(seen.hardware))
+    entry = chosen_entry(context)
+    if args.vram is not None or entry is None:
+        return budget
+    memory, spec = PlanMemory(), seen.spec(entry.spec)
+    if args.measure:
+        return measure_speeds(context, EngineHere(memory, spec, seen.hardware), model, budget, wishes)
+    return memory.taught(budget, model, spec, seen.hardware)
 
 
 def _of_machine(args: argparse.Namespace, seen: EngineOnMachine, report: ModelReport) -> tuple[Finding, ...]:
@@ -165,11 +194,26 @@ def _recording(file: str, texts: Texts) -> Recording:
         raise UsageError(texts.finding(reason.finding).message) from reason
 
 
+def _step_json(step: LadderStep) -> dict[str, Any]:
+    speed = step.tokens_per_second
+    return {
+        "name": step.name,
+        "options": step.options.to_json(),
+        "changes": list(step.changes),
+        "vram_bytes": step.vram_bytes,
+        "ram_bytes": step.ram_bytes,
+        "disk_bytes": step.disk_bytes,
+        "tokens_per_second": asdict(speed) if speed else None,
+        "sacrifices": [given_up.value for given_up in step.sacrifices],
+    }
+
+
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     return {
         "name": device.name,
         "free_bytes": device.free_bytes,
         "planned_bytes": device.planned_bytes,
+        "expected_error_bytes": device.expected_error_bytes,
         "parts": {part.value: size for part, size in device.parts.items()},
     }
 
@@ -179,7 +223,7 @@ def _speed_json(plan: OffloadPlan | None) -> dict[str, float] | None:
     return {"low": speed.low, "high": speed.high} if speed else None
 
 
-def _print_report(report: ModelReport, context: CliContext) -> None:
+def _print_report(report: ModelReport, gains: tuple[SpeedGain, ...], context: CliContext) -> None:
     facts, plan = report.facts, report.plan
     context.say("cli.plan.title", name=facts.name or facts.path.name, size=facts.size_bytes)
     if plan is None:
@@ -194,11 +238,9 @@ def _print_report(report: ModelReport, context: CliContext) -> None:
     if plan.disk_bytes:
         context.say("cli.plan.disk", disk=plan.disk_bytes)
     _print_options(facts, plan.options, context)
-    if plan.tokens_per_second:
-        context.say("cli.plan.speed", low=plan.tokens_per_second.low, high=plan.tokens_per_second.high)
-    for step in plan.ladder[1:]:
-        changes = ", ".join(f"{name} {step.options.to_json()[name]}" for name in step.changes)
-        context.say("cli.plan.ladder", name=context.texts.text(f"plan.ladder.{step.name}"), changes=changes)
+    say_speed(plan, context)
+    say_steps(plan, context)
+    say_gains(gains, context)
     context.print_findings([*report.findings, *plan.findings])
 
 

@@ -105,7 +105,7 @@ def calibrate(
     """
     with tempfile.TemporaryDirectory(prefix="moxie-", dir=folder, ignore_cleanup_errors=True) as place:
         file = Path(place) / "calibration.gguf"
-        bare = _measure(file, _BARE, request, seconds / 2)
+        bare = _measure(file, _BARE, request, seconds / 2, is_cancelled)
         block_seconds = bare.token_seconds / _BARE.blocks if isfinite(bare.token_seconds) else 0.0
         speeds = []
         for name, kind in request.groups:
@@ -113,11 +113,13 @@ def calibrate(
                 return None
             shape = _shape(_TYPE_IDS[name], kind)
             try:
-                measured = _measure(file, shape, request, seconds)
+                measured = _measure(file, shape, request, seconds, is_cancelled)
             except FindingError:  # this build does not know the type
                 continue
             if isfinite(measured.token_seconds):
                 speeds.append(_speed(name, kind, shape, measured, block_seconds))
+    if is_cancelled():
+        return None
     return Calibration(
         build=bare.build,
         device="GPU" if request.on_gpu else "CPU",
@@ -160,7 +162,13 @@ def _work(shape: CalibrationShape) -> tuple[int, int]:
     return shape.blocks * size, shape.blocks * elements
 
 
-def _measure(file: Path, shape: CalibrationShape, request: CalibrationRequest, seconds: float) -> _Measured:
+def _measure(
+    file: Path,
+    shape: CalibrationShape,
+    request: CalibrationRequest,
+    seconds: float,
+    is_cancelled: Callable[[], bool],
+) -> _Measured:
     began = time.perf_counter()
     write_calibration_model(file, shape)
     options = EngineOptions(
@@ -179,8 +187,10 @@ def _measure(file: Path, shape: CalibrationShape, request: CalibrationRequest, s
         prompt = watch.prompt_seconds("y" * BATCH_TOKENS)
         tokens: list[Timed] = []
         while len(tokens) < FEWEST_WINDOWS or time.perf_counter() - began < seconds:
+            if is_cancelled():
+                break
             tokens.append(watch.token_time("go", WINDOW_TOKENS))
-    return _Measured(build, typical_seconds(tokens), prompt)
+    return _Measured(build, typical_seconds(tokens) if tokens else float("inf"), prompt)
 
 
 @dataclass(frozen=True, slots=True)

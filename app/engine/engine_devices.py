@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from app.engine.blocking import BlockingEngine
 from app.engine.build_facts import build_facts, files_of
+from app.engine.engine_builds import file_stamps
 from app.engine.llama_server_capabilities import read_devices, server_executable
 from app.engine.pack_smoke import TINY_MODEL
 from app.engine.packs import EngineEntry
@@ -144,17 +145,5 @@ def _key(facts: EngineBuildFacts, folder: Path, hardware: HardwareFacts) -> str:
     driver = hardware.driver.version if hardware.driver else None
     variables = hardware.runtime.gpu_variables if hardware.runtime else ()
     cards = [(gpu.name, gpu.uuid, gpu.driver_version, gpu.is_lost) for gpu in hardware.gpus]
-    told = repr((facts, _stamps(folder), driver, variables, cards))
+    told = repr((facts, file_stamps(folder), driver, variables, cards))
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _stamps(folder: Path) -> list[tuple[str, int, int]]:
-    stamps = []
-    for place in (folder, folder / "bin"):
-        try:
-            for file in sorted(place.iterdir()):
-                stat = file.stat()
-                stamps.append((str(file), stat.st_size, stat.st_mtime_ns))
-        except OSError:
-            continue
-    return stamps

@@ -12,14 +12,16 @@ from app.findings import FindingError
 from app.gguf.facts import ModelFacts
 from app.hardware.facts import HardwareFacts
 from app.hardware.speeds import StorageSpeed
-from app.planner.facts import OffloadPlan
+from app.options import EngineOptions
+from app.planner.facts import OffloadPlan, SpeedForecast
 from app.planner.measured_speeds import Calibration, MachineSpeeds
 from app.planner.speed_history import (
     MeasuredAnswer,
     PlanKey,
     SpeedHistory,
-    correction,
     model_key,
+    others_correction,
+    own_corrections,
     place_key,
 )
 
@@ -33,7 +35,11 @@ class SpeedSources:
 
 
 def known_speeds(
-    sources: SpeedSources, hardware: HardwareFacts, build: str, storage: StorageSpeed | None = None
+    sources: SpeedSources,
+    hardware: HardwareFacts,
+    model: ModelFacts,
+    build: str,
+    storage: StorageSpeed | None = None,
 ) -> MachineSpeeds:
     """Return what was measured of a machine with an engine build; measures nothing.
 
@@ -43,56 +49,60 @@ def known_speeds(
     """
     memory = hardware.memory_speed
     best = max((depth.bytes_per_second for depth in storage.depths), default=0) if storage else 0
+    answers = sources.history.answers()
     return MachineSpeeds(
         memory_bytes_per_second=memory.read_bytes_per_second if memory else None,
         disk_bytes_per_second=best or None,
         calibrations=sources.calibrations.known(machine_key(hardware), build),
+        correction=others_correction(answers, build),
+        by_place=own_corrections(answers, model_key(model), build),
     )
 
 
-def with_history(
-    speeds: MachineSpeeds, sources: SpeedSources, model: ModelFacts, build: str, plan: OffloadPlan
-) -> MachineSpeeds:
-    """Return the speeds with what answers taught about such a plan; plan again with them."""
-    key = PlanKey(model_key(model), build, place_key(plan.options))
-    return replace(speeds, correction=correction(sources.history.answers(), key))
-
-
 def keep_answer(
-    sources: SpeedSources, model: ModelFacts, build: str, plan: OffloadPlan, timings: Timings
+    sources: SpeedSources,
+    model: ModelFacts,
+    build: str,
+    options: EngineOptions,
+    told: SpeedForecast | None,
+    timings: Timings,
 ) -> None:
-    """Keep how fast an answer was, against what the plan said without any correction.
+    """Keep how fast an answer was, against what was said of these options without any correction.
 
     Raises:
         FindingError: `DISK_FULL` or `STORE_READ_ONLY`.
     """
     speed = timings.predicted_tokens_per_second
-    if plan.forecast is None or speed is None:
+    if speed is None:
         return
-    key = PlanKey(model_key(model), build, place_key(plan.options))
-    predicted = plan.forecast.expected / plan.forecast.correction_factor
+    key = PlanKey(model_key(model), build, place_key(options))
+    predicted = told.expected / told.correction_factor if told is not None and told.seconds_by_tier else 0.0
     sources.history.keep(MeasuredAnswer(key, predicted, speed, timings.predicted_tokens or 0))
 
 
-def calibrated_for(
+def missing_request(
+    sources: SpeedSources, hardware: HardwareFacts, model: ModelFacts, build: str, request: CalibrationRequest
+) -> CalibrationRequest | None:
+    """Return what of a request still has to be measured for a model; None when nothing is missing."""
+    speeds = MachineSpeeds(calibrations=sources.calibrations.known(machine_key(hardware), build))
+    device = "GPU" if request.on_gpu else "CPU"
+    known = speeds.calibration(device, request.n_threads, repack=request.repack)
+    groups = missing_groups(known, groups_that_matter(model))
+    return replace(request, groups=groups) if groups else None
+
+
+def measure(
     sources: SpeedSources,
     hardware: HardwareFacts,
-    model: ModelFacts,
     request: CalibrationRequest,
-    known: Calibration | None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Calibration | None:
-    """Measure the types a model needs that are not known yet, and keep that. 2 s per type; blocks.
-
-    Returns `known` when nothing is missing; None when cancelled.
+    """Calibrate, 2 s per type, and keep it. Blocks; None when cancelled.
 
     Raises:
         FindingError: the engine does not start. That nothing can be kept is no failure here.
     """
-    groups = missing_groups(known, groups_that_matter(model))
-    if not groups:
-        return known
-    fresh = calibrate(replace(request, groups=groups), is_cancelled)
+    fresh = calibrate(request, is_cancelled)
     if fresh is not None:
         with contextlib.suppress(FindingError):
             sources.calibrations.keep(machine_key(hardware), fresh)

@@ -51,8 +51,6 @@ class MemoryBudget:
         commit_left_bytes: Windows: what programs may still allocate, page file included. Mapped files do not
             count. None elsewhere.
         os_name: `Windows`, `Linux`, ...; None = not known.
-        cpu_tokens_per_second: Measured here with this model on the processor alone. gpu_tokens_per_second
-            with the plan for the GPUs.
         speeds: What else was measured to predict speeds from.
         corrections: What the engine's own figures have taught about plans for this model.
     """
@@ -70,8 +68,6 @@ class MemoryBudget:
     rpc_servers: tuple[str, ...] = ()
     commit_left_bytes: int | None = None
     os_name: str | None = None
-    cpu_tokens_per_second: float | None = None
-    gpu_tokens_per_second: float | None = None
     speeds: MachineSpeeds | None = None
     corrections: Corrections | None = None
 
@@ -165,6 +161,7 @@ class SpeedForecast:
         basis: The weakest that matters.
         disk: None when RAM and GPUs hold everything.
         correction_factor: Measured over predicted, as far as answers here taught it; it is in all of it.
+            1 where nothing was predicted, and then `seconds_by_tier` is empty.
     """
 
     decode: SpeedRange

@@ -5,7 +5,8 @@ from typing import Final
 from app.findings import Finding, FindingCode, FindingValue, error, note, warning
 from app.gguf.facts import ModelFacts
 from app.options import ALL_LAYERS, BOUNDS, CONTEXT_DEFAULT, default_n_ctx, reserve_bytes
-from app.planner.facts import MemoryBudget, Part, SpeedRange, Wishes
+from app.planner.facts import MemoryBudget, Part, SpeedForecast, Wishes
+from app.planner.measured_speeds import SpeedBasis
 from app.planner.placement import Placement
 from app.planner.search import KV_DEFAULT, is_remote
 from app.planner.sizes import block_count
@@ -105,19 +106,17 @@ def no_gpu_finding(budget: MemoryBudget, limits: tuple[int, ...], needed_bytes: 
     )
 
 
-def slower_gpu_finding(
-    budget: MemoryBudget, with_gpus: SpeedRange | None, alone: SpeedRange | None
-) -> Finding | None:
-    """Return that the processor alone is faster, if that was measured: with this model, or by bandwidths.
+def slower_gpu_finding(with_gpus: SpeedForecast | None, alone: SpeedForecast | None) -> Finding | None:
+    """Return that the processor alone is faster: answers of this model were, or nothing speaks against it.
 
     Args:
-        with_gpus: Expected with the plan for the GPUs; alone without. None when a bandwidth was not measured.
+        with_gpus: Expected with the plan for the GPUs; alone without. None when something was not measured.
     """
-    gpu, cpu = budget.gpu_tokens_per_second, budget.cpu_tokens_per_second
-    if gpu is None or cpu is None:
-        if with_gpus is None or alone is None or with_gpus.high >= alone.low:
-            return None
-        gpu, cpu = with_gpus.high, alone.low
+    if with_gpus is None or alone is None:
+        return None
+    gpu, cpu = with_gpus.decode.high, alone.decode.low
+    if with_gpus.basis is alone.basis is SpeedBasis.MEASURED_HERE:
+        gpu, cpu = with_gpus.expected, alone.expected
     if gpu >= cpu:
         return None
     values = {"gpu_tokens_per_second": round(gpu, 1), "cpu_tokens_per_second": round(cpu, 1)}

@@ -1,6 +1,7 @@
 """What was measured of a machine and an engine on it, as facts to predict speeds from."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -66,11 +67,13 @@ class SpeedCorrection:
         factor: Measured over predicted speed.
         is_same_plan: They ran with this model in this place; else with others on this machine.
         answers: How many.
+        tokens_per_second: Of those with this model in this place, the middle; None for others.
     """
 
     factor: float
     is_same_plan: bool
     answers: int = 1
+    tokens_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class MachineSpeeds:
         disk_hit_share: Of the expert bytes that tokens need, what was found in RAM, measured or stated; for a
             model whose experts do not all fit.
         pcie_bytes_per_second: From RAM to the GPU.
+        correction: What answers with other models or in other places teach; by_place: what those of the model
+            itself do, by `place_key` of their options.
     """
 
     memory_bytes_per_second: float | None = None
@@ -91,6 +96,7 @@ class MachineSpeeds:
     pcie_bytes_per_second: float | None = None
     calibrations: tuple[Calibration, ...] = ()
     correction: SpeedCorrection | None = None
+    by_place: Mapping[str, SpeedCorrection] = field(default_factory=dict)
 
     def calibration(self, device: str, n_threads: int, *, repack: bool) -> Calibration | None:
         """Return what was measured of a device as it is going to be used; None when nothing was."""
@@ -100,3 +106,8 @@ class MachineSpeeds:
             ):
                 return found
         return None
+
+    def correction_of(self, place: str | None) -> SpeedCorrection | None:
+        """Return what answers teach about a place; what others teach where the model never ran there."""
+        own = self.by_place.get(place) if place is not None else None
+        return own or self.correction

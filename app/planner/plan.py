@@ -60,7 +60,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     top, slower = rung_of(case, FAST, placement), None
     if not is_by_hand and any(placement.gpu_items):
         without = _without_gpus(case)
-        slower = slower_gpu_finding(budget, top.plan.tokens_per_second, without.plan.tokens_per_second)
+        slower = slower_gpu_finding(top.plan.forecast, without.plan.forecast)
         top = top if slower is None else without
     placement = top.placement
     findings = (

@@ -8,9 +8,10 @@ from typing import Final
 from app.gguf.facts import ModelFacts
 from app.options import EngineOptions, default_n_threads, default_repack
 from app.planner.facts import DiskReads, MemoryBudget, SpeedForecast, SpeedRange
-from app.planner.measured_speeds import Calibration, MachineSpeeds, SpeedBasis, WeightKind
+from app.planner.measured_speeds import Calibration, MachineSpeeds, SpeedBasis, SpeedCorrection, WeightKind
 from app.planner.placement import Placement
 from app.planner.speed_disk import disk_reads, missed_seconds
+from app.planner.speed_history import place_key
 from app.planner.speed_prefill import prefill_seconds
 from app.planner.speed_reads import Group, Reads, TypeShares, cpu_reads, gpu_reads, type_shares
 
@@ -109,9 +110,21 @@ def forecast(
         shares: Of the model, where they are known already.
     """
     speeds = budget.speeds or MachineSpeeds()
+    correction = speeds.correction_of(place_key(options) if options else None)
     shares = type_shares(model) if shares is None else shares
     tiers = _tiers(model, placement, budget, options, shares)
     disk = disk_reads(model, placement.cpu_parts, disk_bytes, budget)
+    seconds = _seconds(tiers, disk, _threads(budget, options))
+    if seconds is None:
+        return _measured_only(correction, disk)
+    bases = [tier.basis for tier in tiers if tier.reads.total]
+    told = _told(seconds, bases, correction, is_from_disk=disk is not None)
+    prompt = prefill_seconds(model, placement, tiers, disk, budget, PROMPT_TOKENS)
+    return _with_prompt(told, disk, prompt)
+
+
+def _seconds(tiers: Iterable[Tier], disk: DiskReads | None, threads: int) -> dict[str, float] | None:
+    """Return what a token takes, by tier; None when something was not measured."""
     seconds: dict[str, float] = {}
     for tier in tiers:
         taken = tier.seconds
@@ -119,26 +132,37 @@ def forecast(
             return None
         seconds[tier.name] = taken
     if disk is not None:
-        missing = missed_seconds(disk, _threads(budget, options))
+        missing = missed_seconds(disk, threads)
         if missing is None:
             return None
         seconds["disk"] = missing
     seconds["overhead"] = sum(tier.overhead_seconds for tier in tiers)
-    if not sum(seconds.values()):
+    return seconds if sum(seconds.values()) else None
+
+
+def _measured_only(correction: SpeedCorrection | None, disk: DiskReads | None) -> SpeedForecast | None:
+    """Return what answers took, where there is nothing to predict from."""
+    speed = correction.tokens_per_second if correction else None
+    if not speed:
         return None
-    bases = [tier.basis for tier in tiers if tier.reads.total]
-    told = _told(seconds, bases, speeds, is_from_disk=disk is not None)
-    prompt = prefill_seconds(model, placement, tiers, disk, budget, PROMPT_TOKENS)
-    return _with_prompt(told, disk, prompt)
+    near = UNCERTAINTY[SpeedBasis.MEASURED_HERE]
+    decode = SpeedRange(speed / near, speed * near)
+    return SpeedForecast(decode, speed, SpeedBasis.MEASURED_HERE, {}, disk=disk)
 
 
 def _told(
-    seconds: dict[str, float], bases: Iterable[SpeedBasis], speeds: MachineSpeeds, *, is_from_disk: bool
+    seconds: dict[str, float],
+    bases: Iterable[SpeedBasis],
+    correction: SpeedCorrection | None,
+    *,
+    is_from_disk: bool,
 ) -> SpeedForecast:
     basis = max(bases, key=_ORDER.index)
-    correction = speeds.correction
+    factor = 1.0
     if correction is not None:
-        seconds = {name: taken / correction.factor for name, taken in seconds.items()}
+        speed = correction.tokens_per_second
+        factor = speed * sum(seconds.values()) if speed else correction.factor
+        seconds = {name: taken / factor for name, taken in seconds.items()}
         if correction.is_same_plan:
             basis = SpeedBasis.MEASURED_HERE
     total = sum(seconds.values())
@@ -146,7 +170,6 @@ def _told(
     from_disk = seconds.get("disk", 0.0) if is_from_disk and basis is not SpeedBasis.MEASURED_HERE else 0.0
     shortest = (total - from_disk) / near + from_disk / UNCERTAIN
     longest = (total - from_disk) * near + from_disk * UNCERTAIN
-    factor = correction.factor if correction else 1.0
     decode = SpeedRange(1 / longest, 1 / shortest)
     return SpeedForecast(decode, 1 / total, basis, seconds, correction_factor=factor)
 

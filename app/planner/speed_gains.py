@@ -51,7 +51,7 @@ def speed_gains(
     Makes up to ten plans: for a look on request, not for every move of a control. What was learned from
     answers with the plan as it is holds for that plan only, and is left out on both sides.
     """
-    speeds = replace(budget.speeds or MachineSpeeds(), correction=None)
+    speeds = replace(budget.speeds or MachineSpeeds(), correction=None, by_place={})
     budget = replace(budget, speeds=speeds)
     now = plan_offload(model, budget, wishes).forecast
     if plan.forecast is None or now is None:

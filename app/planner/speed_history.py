@@ -45,7 +45,7 @@ class MeasuredAnswer:
     """One answer. Speeds are tokens per second, decode.
 
     Attributes:
-        predicted: Without any correction.
+        predicted: Without any correction; 0 when nothing was predicted.
     """
 
     key: PlanKey
@@ -60,7 +60,9 @@ def model_key(model: ModelFacts) -> str:
 
 
 def place_key(options: EngineOptions) -> str:
-    """Return the options that decide where a model is computed."""
+    """Return the options that decide where a model is computed; without a GPU, experts and cards do not."""
+    if not options.n_gpu_layers:
+        return f"0/{options.n_threads}/{options.repack}"
     experts = "all" if options.cpu_moe else options.n_cpu_moe
     parts = (options.n_gpu_layers, experts, options.n_threads, options.repack, *options.devices)
     return "/".join(map(str, parts))
@@ -72,19 +74,45 @@ def correction(answers: Sequence[MeasuredAnswer], key: PlanKey) -> SpeedCorrecti
     The plan's own answers count alone, the middle of the newest. Without any: how far predictions were off
     with the same build, one voice for every plan.
     """
-    usable = [a for a in answers if a.tokens >= FEWEST_TOKENS and a.predicted > 0 and a.measured > 0]
-    own = [a.measured / a.predicted for a in usable if a.key == key][-ANSWERS_PER_PLAN:]
-    if own:
-        return SpeedCorrection(median(own), is_same_plan=True, answers=len(own))
-    others = [a for a in usable if a.key.build == key.build]
-    if not others:
+    return own_corrections(answers, key.model, key.build).get(key.place) or others_correction(
+        answers, key.build
+    )
+
+
+def own_corrections(answers: Sequence[MeasuredAnswer], model: str, build: str) -> dict[str, SpeedCorrection]:
+    """Return what a model's own answers teach, by place; the middle of the newest."""
+    own: dict[str, list[MeasuredAnswer]] = {}
+    for answer in answers:
+        if (answer.key.model, answer.key.build) == (model, build) and _is_usable(answer):
+            own.setdefault(answer.key.place, []).append(answer)
+    return {place: _of_own(found[-ANSWERS_PER_PLAN:]) for place, found in own.items()}
+
+
+def others_correction(answers: Sequence[MeasuredAnswer], build: str) -> SpeedCorrection | None:
+    """Return how far predictions were off with a build, one voice for every plan; None without any."""
+    usable = [a for a in answers if a.key.build == build and a.predicted > 0 and _is_usable(a)]
+    if not usable:
         return None
     by_plan = [
-        median([a.measured / a.predicted for a in others if a.key == of][-ANSWERS_PER_PLAN:])
-        for of in {a.key for a in others}
+        median([a.measured / a.predicted for a in usable if a.key == of][-ANSWERS_PER_PLAN:])
+        for of in {a.key for a in usable}
     ]
     factor = min(LARGEST_FACTOR, max(1 / LARGEST_FACTOR, geometric_mean(by_plan)))
-    return SpeedCorrection(factor, is_same_plan=False, answers=len(others))
+    return SpeedCorrection(factor, is_same_plan=False, answers=len(usable))
+
+
+def _of_own(answers: Sequence[MeasuredAnswer]) -> SpeedCorrection:
+    ratios = [a.measured / a.predicted for a in answers if a.predicted > 0]
+    return SpeedCorrection(
+        factor=median(ratios) if ratios else 1.0,
+        is_same_plan=True,
+        answers=len(answers),
+        tokens_per_second=median(a.measured for a in answers),
+    )
+
+
+def _is_usable(answer: MeasuredAnswer) -> bool:
+    return answer.tokens >= FEWEST_TOKENS and answer.measured > 0
 
 
 class SpeedHistory:
@@ -106,7 +134,7 @@ class SpeedHistory:
         Raises:
             FindingError: `DISK_FULL` or `STORE_READ_ONLY`; the others stay.
         """
-        if answer.tokens < FEWEST_TOKENS or min(answer.predicted, answer.measured) <= 0:
+        if answer.predicted < 0 or not _is_usable(answer):
             return
         with self._lock:
             known = self._answers()

@@ -15,8 +15,10 @@ from app.hardware.engine_facts import EngineBuildFacts, EngineDevice
 from app.hardware.facts import CpuInfo, GpuInfo, HardwareFacts, HostInfo
 from app.options import ALL_LAYERS
 from app.planner.facts import MemoryBudget, OffloadPlan, Part, Wishes
+from app.planner.measured_speeds import MachineSpeeds, SpeedCorrection
 from app.planner.plan import plan_offload
 from app.planner.report import RemoteDevice, budget_from, memory_needs, with_remote_devices
+from app.planner.speed_history import place_key
 from tests.planner_models import GIB, MIB, dense_facts, moe_facts
 
 MODEL = moe_facts(expert_bytes=1000 * MIB, other_bytes=50 * MIB)
@@ -191,15 +193,23 @@ def test_weights_that_would_be_copied_beyond_ram_are_not_repacked() -> None:
 
 
 def test_a_gpu_measured_slower_than_the_processor_is_left_out_and_says_so() -> None:
-    slow = replace(cards(24_576), cpu_tokens_per_second=9.04, gpu_tokens_per_second=6.51)
+    budget = cards(24_576)
+    with_gpu = place_key(plan_offload(MODEL, budget, Wishes()).options)
+    without = place_key(plan_offload(MODEL, replace(budget, vram_free_bytes=()), Wishes()).options)
+
+    def answered(gpu: float, cpu: float) -> MemoryBudget:
+        speeds = {with_gpu: gpu, without: cpu}
+        by_place = {place: SpeedCorrection(1.0, True, 1, speed) for place, speed in speeds.items()}
+        return replace(budget, speeds=MachineSpeeds(by_place=by_place))
+
+    slow = answered(6.51, 9.04)
     plan = plan_offload(MODEL, slow, Wishes())
     assert (plan.options.n_gpu_layers, plan.devices[0].planned_bytes) == (0, 0)
     (said,) = plan.findings
     assert said.code is FindingCode.GPU_SLOWER_THAN_CPU
     assert said.values == {"gpu_tokens_per_second": 6.5, "cpu_tokens_per_second": 9.0}
     assert plan_offload(MODEL, slow, Wishes(moe="all")).options.n_gpu_layers == ALL_LAYERS
-    fast = replace(slow, gpu_tokens_per_second=9.1)
-    assert plan_offload(MODEL, fast, Wishes()).options.n_gpu_layers == ALL_LAYERS
+    assert plan_offload(MODEL, answered(9.1, 9.04), Wishes()).options.n_gpu_layers == ALL_LAYERS
 
 
 def test_a_gpu_whose_measured_bandwidth_is_far_below_that_of_ram_is_left_out_too() -> None:
