@@ -9,6 +9,7 @@ from app.findings import Finding
 from app.gguf.facts import ModelFacts
 from app.options import EngineOptions
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
+from app.planner.speed_gains import SpeedGain
 
 
 class ModelPhase(StrEnum):
@@ -48,6 +49,8 @@ class ModelView:
         next_step: The safer plan offered after a failure; None when there is none.
         tokens_per_second: Of the last or running answer, prompt time excluded.
         needs_reload: The wishes differ from what is loaded.
+        is_measuring: The engine is being calibrated for this plan.
+        gains: What more RAM, more VRAM or a faster drive would give the plan.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -67,6 +70,14 @@ class ModelView:
     tokens_per_second: float | None = None
     needs_reload: bool = False
     log_tail: tuple[str, ...] = ()
+    is_measuring: bool = False
+    gains: tuple[SpeedGain, ...] = ()
+
+    @property
+    def can_measure(self) -> bool:
+        """The engine can be calibrated now: a plan without a known speed, and nothing runs."""
+        is_unknown = self.plan is not None and self.plan.forecast is None
+        return is_unknown and self.phase is ModelPhase.PLANNED and not self.is_measuring
 
     @property
     def can_load(self) -> bool:

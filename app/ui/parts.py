@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.library.model_origins import program_folders
+from app.library.plan_memory import PlanMemory
 from app.ui.controllers.machine_controller import MachineController
 from app.ui.controllers.preferences import Preferences
 from app.ui.desktop import Desktop
@@ -21,6 +22,7 @@ class Parts:
     Attributes:
         log_lines: Returns the program's newest warnings.
         model_folders: Returns the folders in which programs keep models.
+        plan_memory: What loads and answers taught; None where nothing is kept.
     """
 
     window: MainWindow
@@ -32,3 +34,4 @@ class Parts:
     awake: KeepAwake
     log_lines: Callable[[], tuple[str, ...]]
     model_folders: Callable[[], tuple[Path, ...]] = program_folders
+    plan_memory: PlanMemory | None = None

@@ -18,6 +18,7 @@ from app.findings import Finding
 from app.hardware.facts import HardwareFacts
 from app.hardware.ports import GpuSource, HostSource, SurroundingsSource
 from app.library.model_origins import program_folders
+from app.library.plan_memory import PlanMemory
 from app.paths import (
     chats_file,
     data_folder,
@@ -34,6 +35,7 @@ from app.ui.controllers.engine_holder import MakeSession
 from app.ui.controllers.machine_controller import MachineController
 from app.ui.controllers.model_controller import ModelController
 from app.ui.controllers.model_jobs import ModelPorts, make_session
+from app.ui.controllers.plan_teacher import PlanTeacher
 from app.ui.controllers.preferences import Preferences
 from app.ui.desktop import Desktop, QtDesktop
 from app.ui.keep_awake import KeepAwake, SleepInhibitor, system_inhibitor
@@ -72,6 +74,7 @@ class Ports:
         log_lines: Returns the program's newest warnings, for reports.
         engine_reader: Says what engines can use; without one each could use the whole machine.
         model_folders: Returns the folders in which programs keep models.
+        measures_unasked: Engines are calibrated when a plan stands and nobody does anything.
     """
 
     gpu_source: GpuSource
@@ -83,6 +86,7 @@ class Ports:
     model_folders: Callable[[], tuple[Path, ...]] = program_folders
     surroundings: SurroundingsSource | None = None
     engine_reader: EngineReader | None = None
+    measures_unasked: bool = False
 
 
 class Program(QObject):
@@ -114,7 +118,12 @@ class Program(QObject):
         self.machine = MachineController(self._bridge, self._tasks, *sources)
         self.machine.look_at_engine = self._look_at_engine
         self.machine.look()
-        self.model = self._make_model()
+        self._memory = PlanMemory()
+        model_ports = self._make_model_ports()
+        self.model = ModelController(self._bridge, self._tasks, model_ports, self.preferences.settings.engine)
+        self.teacher = PlanTeacher(
+            self.model, self._tasks, model_ports, measures_unasked=ports.measures_unasked
+        )
         self.chat = ChatController(self.model, self._store_tasks, self.preferences, _open_store)
         self._styled: tuple[Palette, float, bool] | None = None
         application.setFont(self._looks.look.font("body"))  # first: a label made earlier keeps the old family
@@ -128,6 +137,7 @@ class Program(QObject):
         self._repair_wiring = RepairWiring(self.parts, self.model, self._library_wiring)
         self._chat_wiring = ChatWiring(self.parts, self.model, self.chat)
         self._machine_wiring = MachineWiring(self.parts, self.model)
+        self.window.dock.plan_tab.measure_requested.connect(self.teacher.measure)
         self._preferences_wiring = PreferencesWiring(self.parts)
         self.model.view_changed.connect(self._on_view_changed)
         self.window.close_requested.connect(self._on_close_requested)
@@ -192,6 +202,7 @@ class Program(QObject):
         self.machine.stop()
         self._library_wiring.close()
         self._repair_wiring.close()
+        self.teacher.close()
         self._tasks.close()
         self.model.close()
         self._settings_tasks.finish(SAVE_SECONDS)
@@ -226,14 +237,14 @@ class Program(QObject):
         self._application.styleHints().colorSchemeChanged.connect(self.preferences.update_look)
         return looks
 
-    def _make_model(self) -> ModelController:
-        ports = ModelPorts(
+    def _make_model_ports(self) -> ModelPorts:
+        return ModelPorts(
             self.machine.fresh_budget,
             make_session=self._ports.make_session,
             language=lambda: self.preferences.language,
             seen=lambda: self.machine.seen,
+            memory=self._memory,
         )
-        return ModelController(self._bridge, self._tasks, ports, self.preferences.settings.engine)
 
     def _look_at_engine(self, hardware: HardwareFacts) -> EngineOnMachine:
         """Return what the engine in the settings can do with a machine. Any thread."""
@@ -254,6 +265,7 @@ class Program(QObject):
             KeepAwake(self._ports.make_inhibitor(reason)),
             self._ports.log_lines,
             self._ports.model_folders,
+            self._memory,
         )
 
     @Slot(object)
@@ -300,7 +312,13 @@ def system_ports() -> Ports:
     from app.hardware.this_machine import system_gpus, system_surroundings
 
     reader = EngineReader(engine_devices_file())
-    return Ports(system_gpus(), PsutilHostSource(), surroundings=system_surroundings(), engine_reader=reader)
+    return Ports(
+        system_gpus(),
+        PsutilHostSource(),
+        surroundings=system_surroundings(),
+        engine_reader=reader,
+        measures_unasked=True,
+    )
 
 
 def _data_folder_finding() -> Finding | None:

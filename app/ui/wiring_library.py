@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Slot
 
 from app.engine.dry_run import WORKER
+from app.engine.packs import choose_engine
 from app.findings import Finding
 from app.gguf.facts import FileKind
 from app.paths import data_folder
@@ -49,7 +50,11 @@ class LibraryWiring(QObject):
         ports = LibraryPorts(machine.fresh_budget, data_folder() / SUMMARIES_NAME, parts.model_folders)
         self.library = LibraryController(parts.tasks, ports)
         checks = ModelPorts(
-            machine.fresh_budget, language=lambda: parts.preferences.language, seen=lambda: machine.seen
+            machine.fresh_budget,
+            language=lambda: parts.preferences.language,
+            seen=lambda: machine.seen,
+            choose=lambda name, _: choose_engine(name, parts.preferences.settings.engine),
+            memory=parts.plan_memory,
         )
         self.shown = ShownModel(parts.tasks, checks)
         actions = PlaceActions(self.look, self._show, model_wiring.open_path, self._start)

@@ -20,6 +20,7 @@ from app.engine.protocol import (
     Token,
 )
 from app.engine.session_state import SessionEvent, SessionState, StateChanged
+from app.engine.spec import EngineSpec
 from app.findings import Finding, FindingError
 from app.options import SamplingOptions
 from app.planner.facts import LadderStep, Wishes
@@ -66,6 +67,7 @@ class ModelController(ModelTeller):
         self._job = 0  # results of an older job than this are outdated
         self._pick = 0  # likewise
         self._on_cards: EngineOnMachine | None = None  # what the load under way was told
+        self.spec: EngineSpec | None = None  # of the newest load
         self._answer = AnswerRelay()
         self._answer.answer_event.connect(self.answer_event)
         self._answer.speed_changed.connect(self.speed_changed)
@@ -175,7 +177,7 @@ class ModelController(ModelTeller):
         self._background = replace(self._background, checked=None)
         self._show(ModelView(phase=ModelPhase.CHECKING, path=path, wishes=wishes, engine_name=name))
         self._tasks.run_in_background(
-            partial(check_model, self._ports, path, wishes),
+            partial(check_model, self._ports, path, wishes, name),
             partial(self._on_checked, self._job, wishes),
             partial(self._on_check_failed, self._job),
         )
@@ -235,6 +237,7 @@ class ModelController(ModelTeller):
         in_force = InForce(request.wishes, request.engine_name, self._background.excluded_gpus)
         self._background = replace(self._background, in_force=in_force, in_use=launch.of_drive)
         self._on_cards = launch.seen
+        self.spec = launch.spec
         view = replace(
             self._view,
             budget=launch.budget,

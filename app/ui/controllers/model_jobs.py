@@ -10,12 +10,13 @@ from app.engine.packs import choose_engine
 from app.engine.session import EngineSession
 from app.engine.session_state import SessionEvent, SessionLimits
 from app.engine.spec import EngineSpec
-from app.findings import Finding, FindingCode, Severity
+from app.findings import Finding, FindingCode, FindingError, Severity
 from app.gguf.facts import ModelFacts
 from app.gguf.inspect_file import InspectedFile, findings_for_chat
 from app.hardware.facts import HostInfo
 from app.library.default_model import default_model_findings
 from app.library.drive_speed import judge_first_use
+from app.library.plan_memory import PlanMemory
 from app.library.repair_memory import inspect_remembered
 from app.library.weights_memory import WEIGHTS, WeightsMemory
 from app.options import EngineOptions
@@ -56,6 +57,7 @@ class ModelPorts:
         weights: None looks at no weights.
         seen: What the last fresh look gave; None where nobody looks at engines.
         language: The window's: some notes are not for everyone.
+        memory: What earlier loads and answers taught; None teaches nothing.
     """
 
     fresh_budget: Callable[[], MemoryBudget]
@@ -66,6 +68,7 @@ class ModelPorts:
     make_session: Callable[[EngineSpec, Callable[[SessionEvent], None]], EngineSession] = make_session
     language: Callable[[], str] = system_language
     seen: Callable[[], EngineOnMachine | None] = lambda: None
+    memory: PlanMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,9 @@ class LaunchRequest:
     options: EngineOptions | None = None
 
 
-def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
+def check_model(
+    ports: ModelPorts, path: Path, wishes: Wishes, engine_name: str | None = None
+) -> CheckedModel:
     """Read the header, try the chat template, sample the weights, look at the machine, plan."""
     inspected = ports.check_template(ports.inspect(path)).inspected
     findings = findings_for_chat(inspected)
@@ -133,6 +138,8 @@ def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
         findings += sampled.findings if sampled is not None else ()
     budget = ports.fresh_budget()
     is_good = _is_good(findings)
+    if is_good:
+        budget = taught_budget(ports, budget, inspected.facts, engine_name)
     plan = plan_offload(inspected.facts, budget, wishes) if is_good else None
     notes = default_model_findings(path) if is_good else ()
     seen = ports.seen()
@@ -140,6 +147,20 @@ def check_model(ports: ModelPorts, path: Path, wishes: Wishes) -> CheckedModel:
         return CheckedModel(inspected.facts, findings, notes, budget, plan)
     of_machine = (*seen.findings, *judge_place(seen.hardware, None, path))
     return CheckedModel(inspected.facts, findings, notes, budget, plan, of_machine, seen.hardware.host)
+
+
+def taught_budget(
+    ports: ModelPorts, budget: MemoryBudget, model: ModelFacts, engine_name: str | None
+) -> MemoryBudget:
+    """Return the budget with what is known of the model and the engine that would run it."""
+    seen = ports.seen()
+    if ports.memory is None or seen is None:
+        return budget
+    try:
+        spec = ports.choose(engine_name, None)
+    except FindingError:  # a load says why
+        return budget
+    return ports.memory.taught(budget, model, seen.spec(spec), seen.hardware)
 
 
 def _is_good(findings: Iterable[Finding]) -> bool:
@@ -159,14 +180,19 @@ def prepare_launch(ports: ModelPorts, request: LaunchRequest) -> Launch:
         FindingError: `ENGINE_MISSING`, `ENGINE_NOT_FOUND`.
     """
     spec = ports.choose(request.engine_name, None)
-    budget = ports.fresh_budget()
+    machine = ports.fresh_budget()
+    budget = taught_budget(ports, machine, request.facts, request.engine_name)
     plan = plan_offload(request.facts, budget, request.wishes)
-    options, seen = request.options or plan.options, ports.seen()
+    seen = ports.seen()
     if seen is None:
-        return Launch(spec, budget, plan, options)
+        return Launch(spec, budget, plan, request.options or plan.options)
+    of_drive = judge_first_use(request.facts, plan, seen.hardware)
+    if plan.disk_bytes:  # the drive's speed may be known now
+        budget = taught_budget(ports, machine, request.facts, request.engine_name)
+        plan = plan_offload(request.facts, budget, request.wishes)
+    options = request.options or plan.options
     # the step was planned before: the choice of GPUs may be another one since
     options = replace(options, devices=budget.devices)
-    of_drive = judge_first_use(request.facts, plan, seen.hardware)
     return Launch(seen.spec(spec), budget, plan, options, seen, of_drive)
 
 
@@ -176,6 +202,8 @@ def next_step(
     """Return the safer plan to offer after a failure, or None when there is none or it would not help."""
     if plan is None or failure is None or failure.code not in SAFER_PLAN_HELPS:
         return None
+    if plan.bigger_context is not None and plan.bigger_context.options == asked:
+        return plan.ladder[0]
     tried = [index for index, step in enumerate(plan.ladder) if step.options == asked]
     # what was asked may come from an older plan: then the first step down is the next one
     following = (tried[-1] if tried else 0) + 1

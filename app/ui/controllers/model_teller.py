@@ -3,13 +3,16 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.findings import Finding
-from app.ui.controllers.model_changes import Background, judged
-from app.ui.model_view import ModelView
+from app.planner.facts import MemoryBudget, OffloadPlan
+from app.planner.speed_gains import SpeedGain
+from app.ui.controllers.model_changes import Background, judged, planned_again
+from app.ui.model_view import ModelPhase, ModelView
 
 
 class ModelTeller(QObject):
@@ -57,11 +60,27 @@ class ModelTeller(QObject):
             self._background = replace(self._background, in_use=(*self._background.in_use, finding))
             self._show(self._view)
 
+    def set_measuring(self, *, is_measuring: bool) -> None:
+        """Say whether the engine is being calibrated."""
+        self._change(is_measuring=is_measuring)
+
+    def set_gains(self, plan: OffloadPlan, gains: tuple[SpeedGain, ...]) -> None:
+        """Show what would make a plan faster, if it is still the one in force."""
+        if plan is self._view.plan:
+            self._change(gains=gains)
+
+    def take_budget(self, path: Path, budget: MemoryBudget) -> None:
+        """Plan again with what was learnt meanwhile, unless another file or a load came first."""
+        if self._view.phase is ModelPhase.PLANNED and path == self._view.path:
+            self._show(planned_again(replace(self._view, budget=budget), self._view.wishes))
+
     def _change(self, **values: Any) -> None:
         self._show(replace(self._view, **values))
 
     def _show(self, view: ModelView) -> None:
         is_english = self._language().startswith("en")
+        if view.plan is not self._view.plan:
+            view = replace(view, gains=())
         view = judged(view, replace(self._background, is_english=is_english))
         if view == self._view:
             return

@@ -112,7 +112,10 @@ def _context_row(view: ModelView) -> AppliedRow:
 def _device_rows(view: ModelView) -> Iterator[AppliedRow]:
     uses = {use.name: use for use in measured_uses(view)}
     for device in view.plan.devices if view.plan else ():
-        yield _device_row(view, device, uses.pop(device.name, None))
+        use = uses.pop(device.name, None)
+        row = _device_row(view, device, use)
+        yield row
+        yield from _part_rows(view, device, use, is_told=row.reason is not None)
     for use in uses.values():
         cells = {Column.MEASURED: _bytes_cell(use.size_bytes)}
         yield AppliedRow(_device_name(use.name), cells)
@@ -120,7 +123,7 @@ def _device_rows(view: ModelView) -> Iterator[AppliedRow]:
 
 def _device_row(view: ModelView, device: DevicePlan, use: DeviceUse | None) -> AppliedRow:
     disk_bytes = view.plan.disk_bytes if view.plan and device.name == CPU else 0
-    cells = {Column.PLANNED: _bytes_cell(device.planned_bytes + disk_bytes)}
+    cells = {Column.PLANNED: _planned_cell(device, disk_bytes)}
     name = _device_name(device.name, with_disk=disk_bytes > 0)
     if view.loaded is None or not view.loaded.buffers:
         return AppliedRow(name, cells)
@@ -133,6 +136,43 @@ def _device_row(view: ModelView, device: DevicePlan, use: DeviceUse | None) -> A
         return AppliedRow(name, cells)
     is_harm = use.size_bytes > sum(planned.values()) or not use.size_bytes  # left empty: it was not used
     return AppliedRow(name, cells, Column.MEASURED if is_harm else None, _memory_reason(planned, use))
+
+
+def _part_rows(
+    view: ModelView, device: DevicePlan, use: DeviceUse | None, *, is_told: bool
+) -> Iterator[AppliedRow]:
+    """Yield what each part of a device was to take and took, once there is something to compare.
+
+    Args:
+        is_told: The row of the device says already what is off.
+    """
+    if view.loaded is None or not view.loaded.buffers or use is None or not is_plan_of_load(view):
+        return
+    planned = planned_shares(device.parts)
+    planned[Share.WEIGHTS] += view.plan.disk_bytes if view.plan and device.name == CPU else 0
+    for share in (Share.WEIGHTS, Share.CACHE, Share.COMPUTE):
+        pair = (planned.get(share, 0), use.shares.get(share, 0))
+        if any(pair):
+            yield _part_row(share, *pair, is_told=is_told)
+
+
+def _part_row(share: Share, planned_bytes: int, measured_bytes: int, *, is_told: bool) -> AppliedRow:
+    part = Words(f"ui.plan.share.{share.value}")
+    cells = {Column.PLANNED: _bytes_cell(planned_bytes), Column.MEASURED: _bytes_cell(measured_bytes)}
+    name = Words("ui.plan.row.part", {"part": part})
+    if is_told or not differs_enough(planned_bytes, measured_bytes):
+        return AppliedRow(name, cells)
+    off = measured_bytes - planned_bytes
+    values = {"delta": abs(off), "part": part, "planned": planned_bytes, "measured": measured_bytes}
+    reason = Words("ui.plan.reason.more" if off > 0 else "ui.plan.reason.less", values)
+    return AppliedRow(name, cells, Column.MEASURED if off > 0 else None, reason)
+
+
+def _planned_cell(device: DevicePlan, disk_bytes: int) -> Words:
+    size, off = device.planned_bytes + disk_bytes, device.expected_error_bytes
+    if not off:
+        return _bytes_cell(size)
+    return Words("ui.plan.value.bytes_about", {"value": size, "error": off})
 
 
 def _memory_reason(planned: Mapping[Share, int], use: DeviceUse) -> Words:

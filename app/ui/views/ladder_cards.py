@@ -1,4 +1,4 @@
-"""Fast, Safe, Minimum: the steps of a plan as cards, each with what it changes and a button that takes it."""
+"""The steps of a plan as cards: what each takes, gives up and changes, and a button that takes it."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,14 +10,14 @@ from app.planner.facts import LadderStep
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import Look, LookSource
 from app.ui.theme.style_sheet import polish, restyle
-from app.ui.views.plan_words import chosen_step, step_changes
+from app.ui.views.plan_words import chosen_step, step_changes, step_memory, steps_of
 from app.ui.views.state_words import speed_range_words
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import Chip, TextLabel
 from app.ui.widgets.layouts import card, column, row
 
-_STEPS: Final = 3
+_STEPS: Final = 4
 _TAKEN_IN = frozenset({ModelPhase.PLANNED, ModelPhase.FAILED, ModelPhase.READY})
 """Phases in which another step can be loaded."""
 
@@ -58,7 +58,7 @@ class LadderCards(QWidget):
 
     def _show(self) -> None:
         plan = self._view.plan
-        steps = plan.ladder if plan is not None else ()
+        steps = steps_of(plan) if plan is not None else ()
         for _ in self.prepare(len(steps)):
             pass
         chosen = chosen_step(self._view)
@@ -79,9 +79,11 @@ class _StepCard(QWidget):
         self._chip = Chip("accent")
         self._use = Button(looks, "secondary", size="compact")
         self._use.clicked.connect(self._on_clicked)
+        self._figures = TextLabel("caption", wrap=True)
         self._changes = TextLabel("caption", "soft", wrap=True)
         self._frame = card(
-            column(row(self._title, self._chip, None, self._use), self._changes, gap=4), padding=12
+            column(row(self._title, self._chip, None, self._use), self._figures, self._changes, gap=4),
+            padding=12,
         )
         self.setLayout(column(self._frame))
 
@@ -89,7 +91,7 @@ class _StepCard(QWidget):
         """Show the step at `index` of the view's plan."""
         look, plan = self._looks.look, view.plan
         assert plan is not None
-        self._step = plan.ladder[index]
+        self._step = steps_of(plan)[index]
         name = look.text(f"ui.plan.step.{self._step.name}")
         self._title.setText(name)
         self._chip.setText(look.text("ui.plan.step.loaded" if view.is_loaded else "ui.plan.step.chosen"))
@@ -100,7 +102,8 @@ class _StepCard(QWidget):
         self._use.setVisible(is_offered)
         self._chip.setVisible(not is_offered)
         self._use.setEnabled(view.phase in _TAKEN_IN)
-        self._changes.setText(_changes_text(look, view, index))
+        self._figures.setText(_figures_text(look, self._step))
+        self._changes.setText(_changes_text(look, view, self._step))
         if bool(self._frame.property("selected")) != is_chosen:
             self._frame.setProperty("selected", is_chosen)
             restyle(self._frame)
@@ -110,14 +113,22 @@ class _StepCard(QWidget):
             self.step_requested.emit(self._step)
 
 
-def _changes_text(look: Look, view: ModelView, index: int) -> str:
+def _figures_text(look: Look, step: LadderStep) -> str:
+    places = [say(look.texts, words) for words in step_memory(step)]
+    speed = step.tokens_per_second
+    figures = places if speed is None else [*places, speed_range_words(look, speed)]
+    return look.text("ui.chat.figure.separator").join(figures)
+
+
+def _changes_text(look: Look, view: ModelView, step: LadderStep) -> str:
     plan = view.plan
     assert plan is not None
-    if index == 0:
-        first = look.text("ui.plan.step.first")
-        if plan.tokens_per_second is None:
-            return first
-        speed = look.text("ui.plan.speed", speed=speed_range_words(look, plan.tokens_per_second))
-        return f"{first}\n{speed}"
-    changes = step_changes(plan.ladder[0].options, plan.ladder[index].options, view.facts)
-    return "\n".join(say(look.texts, words) for words in changes)
+    if step is plan.ladder[0]:
+        return look.text("ui.plan.step.first")
+    lines = [say(look.texts, words) for words in step_changes(plan.options, step.options, view.facts)]
+    if step is plan.bigger_context:
+        lines.append(look.text("ui.plan.step.bigger"))
+    elif step.sacrifices:
+        lost = tuple(look.text(f"plan.sacrifice.{lost.value}") for lost in step.sacrifices)
+        lines.append(look.text("ui.plan.step.lost", lost=lost))
+    return "\n".join(lines)

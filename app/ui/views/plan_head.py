@@ -4,15 +4,17 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
+from app.planner.facts import OffloadPlan
 from app.ui.model_view import ModelPhase, ModelView
 from app.ui.theme.look import LookSource
 from app.ui.theme.style_sheet import restyle
+from app.ui.views.plan_speed import basis_words, speed_lines
 from app.ui.views.plan_words import plan_summary
 from app.ui.views.state_words import model_name, speed_range_words, state_words
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import Chip, IconLabel, TextLabel
-from app.ui.widgets.layouts import column, row, tone_box
+from app.ui.widgets.layouts import column, holder, row, tone_box
 
 _TOP_GAP = 48
 _LEAST_WIDTH = 120
@@ -56,7 +58,13 @@ class SectionTitle(QWidget):
 
 
 class PlanHead(QWidget):
-    """The plan in one line and one sentence; below it what the model is doing, where that takes a while."""
+    """The plan in one line and one sentence, with its speed; below, what the model is doing for a while.
+
+    Signals:
+        measure_requested: the speed is to be measured.
+    """
+
+    measure_requested = Signal()
 
     def __init__(self, looks: LookSource) -> None:
         super().__init__()
@@ -66,10 +74,14 @@ class PlanHead(QWidget):
         self._title = TextLabel("subtitle", wrap=True)
         self._why = TextLabel("caption", "soft", wrap=True)
         self._speed = TextLabel("caption", wrap=True)
+        self._measure = Button(looks, "link", size="compact")
+        self._measure.clicked.connect(self.measure_requested)
         self._doing = TextLabel("caption", "soft", wrap=True)
         top = row(column(self._sign, None), self._title, gap=8)
         top.setStretch(1, 1)
-        self._box = tone_box("accent", column(top, self._why, self._speed, self._doing, gap=4))
+        self._measure_line = holder(row(self._measure, None))
+        lines = (top, self._why, self._speed, self._measure_line, self._doing)
+        self._box = tone_box("accent", column(*lines, gap=4))
         self.setLayout(column(self._box))
         looks.changed.connect(self._show)
 
@@ -86,11 +98,8 @@ class PlanHead(QWidget):
             return
         self._title.setText(say(look.texts, summary.title))
         self._why.setText(say(look.texts, summary.why))
-        speed = view.plan.tokens_per_second
         works = summary.tone != "danger"
-        self._speed.setVisible(works and speed is not None)
-        if speed is not None:
-            self._speed.setText(look.text("ui.plan.speed", speed=speed_range_words(look, speed)))
+        self._show_speed(view, view.plan, works=works)
         is_busy = view.phase in _BUSY
         self._doing.setVisible(is_busy)
         if is_busy:
@@ -100,6 +109,23 @@ class PlanHead(QWidget):
         if self._box.property("tone") != summary.tone:
             self._box.setProperty("tone", summary.tone)
             restyle(self._box)
+
+    def _show_speed(self, view: ModelView, plan: OffloadPlan, *, works: bool) -> None:
+        look, told = self._looks.look, plan.forecast
+        lines = [say(look.texts, words) for words in speed_lines(plan)]
+        if told is not None:
+            speed = look.text("ui.plan.speed", speed=speed_range_words(look, told.decode))
+            basis = say(look.texts, basis_words(told))
+            lines.insert(0, look.text("ui.plan.speed.basis", speed=speed, basis=basis))
+        elif view.is_measuring:
+            lines = [look.text("ui.plan.speed.measuring")]
+        elif view.can_measure:
+            lines = [look.text("ui.plan.speed.unknown")]
+        self._speed.setText("\n".join(lines))
+        self._speed.setVisible(works and bool(lines))
+        self._measure_line.setVisible(works and view.can_measure)
+        self._measure.setText(look.text("ui.plan.speed.measure"))
+        self._measure.setToolTip(look.text("ui.plan.speed.measure_hint"))
 
 
 class EmptyPlan(QWidget):

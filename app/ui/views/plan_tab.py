@@ -17,6 +17,8 @@ from app.ui.views.finding_actions import finding_actions
 from app.ui.views.ladder_cards import LadderCards
 from app.ui.views.plan_head import EmptyPlan, PlanHead, SectionTitle
 from app.ui.views.plan_memory import PlanMemory
+from app.ui.views.plan_speed import gain_lines
+from app.ui.views.plan_words import steps_of
 from app.ui.views.slices import Turns
 from app.ui.views.words import say
 from app.ui.widgets.buttons import Button
@@ -37,8 +39,10 @@ class PlanTab(QWidget):
         step_requested: the `LadderStep` to load with.
         finding_action_requested: the `Finding` whose button was pressed (`views/finding_actions.py`).
         pick_requested: a model is to be picked.
+        measure_requested: the speed of the plan is to be measured.
     """
 
+    measure_requested = Signal()
     step_requested = Signal(object)
     finding_action_requested = Signal(object)
     pick_requested = Signal()
@@ -62,6 +66,8 @@ class PlanTab(QWidget):
         self._memory = PlanMemory(looks)
         self._ladder_title = SectionTitle()
         self._ladder = LadderCards(looks)
+        self._gains_title = SectionTitle()
+        self._gains = TextLabel("caption", wrap=True)
         self._lay_out()
         self._connect()
 
@@ -106,6 +112,7 @@ class PlanTab(QWidget):
         )
         self._table_part = holder(column(self._table_title, self.table, self._table_note, gap=6))
         self._ladder_part = holder(column(self._ladder_title, self._ladder, gap=8))
+        self._gains_part = holder(column(self._gains_title, self._gains, gap=8))
         page = column(
             self._empty,
             self.failure,
@@ -114,6 +121,7 @@ class PlanTab(QWidget):
             self._table_part,
             self._memory,
             self._ladder_part,
+            self._gains_part,
             None,
             gap=12,
             margins=_MARGINS,
@@ -126,6 +134,7 @@ class PlanTab(QWidget):
         self._empty.pick_requested.connect(self.pick_requested)
         self.failure.step_requested.connect(self.step_requested)
         self.failure.repair_requested.connect(self.finding_action_requested)
+        self._head.measure_requested.connect(self.measure_requested)
         self._ladder.step_requested.connect(self.step_requested)
         self._findings.action_requested.connect(self.finding_action_requested)
         self._more.clicked.connect(self._on_more_clicked)
@@ -163,6 +172,8 @@ class PlanTab(QWidget):
         self._memory.setVisible(self._view.plan is not None and self._view.facts is not None)
         yield
         self._show_ladder()
+        yield
+        self._show_gains()
 
     def _show_head(self) -> None:
         view = self._view
@@ -190,9 +201,16 @@ class PlanTab(QWidget):
 
     def _show_ladder(self) -> None:
         view = self._view
-        self._ladder_part.setVisible(view.plan is not None and len(view.plan.ladder) > 1)
+        self._ladder_part.setVisible(view.plan is not None and len(steps_of(view.plan)) > 1)
         self._ladder_title.show_title(self._looks.look.text("ui.plan.ladder.title"))
         self._ladder.show_view(view)
+
+    def _show_gains(self) -> None:
+        look, view = self._looks.look, self._view
+        lines = gain_lines(view.gains, view.plan.expert_cache) if view.plan is not None else ()
+        self._gains_part.setVisible(bool(lines))
+        self._gains_title.show_title(look.text("ui.plan.gains.title"))
+        self._gains.setText("\n".join(say(look.texts, words) for words in lines))
 
     def _show_findings(self) -> None:
         look, view = self._looks.look, self._view

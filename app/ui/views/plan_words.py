@@ -57,13 +57,24 @@ def step_changes(before: EngineOptions, after: EngineOptions, facts: ModelFacts 
     return tuple(_change(name, *pair) for name, pair in changed.items() if name not in _FOLLOWS)
 
 
+def steps_of(plan: OffloadPlan) -> tuple[LadderStep, ...]:
+    """Return the plans there are to choose from: the ladder, then the one with the bigger context."""
+    return plan.ladder if plan.bigger_context is None else (*plan.ladder, plan.bigger_context)
+
+
+def step_memory(step: LadderStep) -> tuple[Words, ...]:
+    """Return what a step takes, by place; places it leaves empty are left out."""
+    sizes = {"vram": step.vram_bytes, "ram": step.ram_bytes, "disk": step.disk_bytes}
+    return tuple(Words(f"ui.plan.step.{place}", {"size": size}) for place, size in sizes.items() if size)
+
+
 def chosen_step(view: ModelView) -> LadderStep | None:
     """Return the step that is loaded, or that loading would take."""
     plan = view.plan
     if plan is None:
         return None
     options = view.asked if view.is_loaded and view.asked is not None else plan.options
-    return next((step for step in plan.ladder if step.options == options), None)
+    return next((step for step in steps_of(plan) if step.options == options), None)
 
 
 def _figures(plan: OffloadPlan, facts: ModelFacts) -> dict[str, int]:
