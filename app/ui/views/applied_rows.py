@@ -123,7 +123,7 @@ def _device_rows(view: ModelView) -> Iterator[AppliedRow]:
 
 def _device_row(view: ModelView, device: DevicePlan, use: DeviceUse | None) -> AppliedRow:
     disk_bytes = view.plan.disk_bytes if view.plan and device.name == CPU else 0
-    cells = {Column.PLANNED: _planned_cell(device, disk_bytes)}
+    cells = {Column.PLANNED: _bytes_cell(device.planned_bytes + disk_bytes)}
     name = _device_name(device.name, with_disk=disk_bytes > 0)
     if view.loaded is None or not view.loaded.buffers:
         return AppliedRow(name, cells)
@@ -166,13 +166,6 @@ def _part_row(share: Share, planned_bytes: int, measured_bytes: int, *, is_told:
     values = {"delta": abs(off), "part": part, "planned": planned_bytes, "measured": measured_bytes}
     reason = Words("ui.plan.reason.more" if off > 0 else "ui.plan.reason.less", values)
     return AppliedRow(name, cells, Column.MEASURED if off > 0 else None, reason)
-
-
-def _planned_cell(device: DevicePlan, disk_bytes: int) -> Words:
-    size, off = device.planned_bytes + disk_bytes, device.expected_error_bytes
-    if not off:
-        return _bytes_cell(size)
-    return Words("ui.plan.value.bytes_about", {"value": size, "error": off})
 
 
 def _memory_reason(planned: Mapping[Share, int], use: DeviceUse) -> Words:

@@ -75,7 +75,7 @@ class _StepCard(QWidget):
         super().__init__()
         self._looks = looks
         self._step: LadderStep | None = None
-        self._title = TextLabel("subtitle")
+        self._title = TextLabel("subtitle", wrap=True)
         self._chip = Chip("accent")
         self._use = Button(looks, "secondary", size="compact")
         self._use.clicked.connect(self._on_clicked)
@@ -129,6 +129,7 @@ def _changes_text(look: Look, view: ModelView, step: LadderStep) -> str:
     if step is plan.bigger_context:
         lines.append(look.text("ui.plan.step.bigger"))
     elif step.sacrifices:
-        lost = tuple(look.text(f"plan.sacrifice.{lost.value}") for lost in step.sacrifices)
+        separator = look.text("ui.list_separator")
+        lost = separator.join(look.text(f"plan.sacrifice.{lost.value}") for lost in step.sacrifices)
         lines.append(look.text("ui.plan.step.lost", lost=lost))
     return "\n".join(lines)

@@ -84,9 +84,11 @@ class _DeviceView(QWidget):
         self._looks = looks
         self._name = TextLabel("label")
         self._figures = TextLabel("caption", "soft")
+        self._error = TextLabel("caption", "soft")
         self._bar = PartsBar(looks)
         self._missing = TextLabel("caption", "danger", wrap=True)
-        self.setLayout(column(holder(FlowLayout(self._name, self._figures)), self._bar, self._missing, gap=6))
+        words = holder(FlowLayout(self._name, self._figures, self._error))
+        self.setLayout(column(words, self._bar, self._missing, gap=6))
 
     def show_device(self, device: DeviceParts) -> None:
         """Show one device of the plan."""
@@ -96,6 +98,8 @@ class _DeviceView(QWidget):
         values = {"planned": device.planned_bytes, "free": device.free_bytes}
         self._name.setText(name)
         self._figures.setText(look.text("ui.plan.parts.figures", **values))
+        self._error.setVisible(bool(device.error_bytes))
+        self._error.setText(look.text("ui.plan.parts.error", error=device.error_bytes))
         missing = device.planned_bytes - device.free_bytes
         self._missing.setVisible(missing > 0)
         self._missing.setText(look.text("ui.plan.parts.missing", missing=max(0, missing)))

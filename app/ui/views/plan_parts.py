@@ -26,6 +26,7 @@ class DeviceParts:
     Attributes:
         total_bytes: The length of its bar: what is free, or what is needed where that is more.
         parts: In the order they are drawn, the reserve last; none is empty.
+        error_bytes: By how much it may turn out fuller or emptier; None where nobody can tell.
     """
 
     name: str
@@ -33,6 +34,7 @@ class DeviceParts:
     planned_bytes: int
     total_bytes: int
     parts: tuple[BarPart, ...]
+    error_bytes: int | None = None
 
 
 def device_parts(plan: OffloadPlan, budget: MemoryBudget | None) -> tuple[DeviceParts, ...]:
@@ -55,6 +57,7 @@ def _parts_of(device: DevicePlan, reserve: int) -> DeviceParts:
         planned_bytes=device.planned_bytes,
         total_bytes=max(device.free_bytes, device.planned_bytes),
         parts=tuple(BarPart(kind, sizes[kind]) for kind in PartKind if sizes[kind]),
+        error_bytes=device.expected_error_bytes,
     )
 
 
