@@ -108,6 +108,7 @@ class EngineOptions:
         rpc_servers: `host:port` of llama.cpp RPC servers to add as devices.
         kv_overrides: Metadata values that replace the file's own, e.g. `qwen3moe.expert_count`.
         check_tensors: Refuse weights with invalid values.
+        extra_flags: Words for the command line of a llama-server, as they are; other engines refuse them.
         chat_template: Whose format prompts get: `auto` for the model's own where it has one, else ChatML;
             `chatml` for ChatML in any case.
     """
@@ -138,9 +139,10 @@ class EngineOptions:
     kv_overrides: tuple[tuple[str, KvOverrideValue], ...] = ()
     check_tensors: bool = False
     chat_template: str = "auto"
+    extra_flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_bounds(self)
+        check_bounds(self)
         if self.n_ubatch > self.n_batch:
             raise OptionError("n_ubatch", self.n_ubatch, f"at most n_batch ({self.n_batch})")
         if self.cpu_moe and self.n_cpu_moe:
@@ -192,7 +194,7 @@ class SamplingOptions:
     stop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_bounds(self)
+        check_bounds(self)
 
 
 def changed_options(before: EngineOptions, after: EngineOptions) -> dict[str, tuple[Any, Any]]:
@@ -233,7 +235,12 @@ def reserve_bytes(*, drives_display: bool) -> int:
     return RESERVE_DISPLAY_GPU_BYTES if drives_display else RESERVE_OTHER_GPU_BYTES
 
 
-def _check_bounds(options: Any) -> None:
+def check_bounds(options: Any) -> None:
+    """Check every field that has bounds or choices; None is always accepted.
+
+    Raises:
+        OptionError: a value is outside what an engine takes.
+    """
     for f in fields(options):
         value = getattr(options, f.name)
         if value is None:

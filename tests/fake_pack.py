@@ -47,6 +47,7 @@ HELP: Final = """\
 --no-ui, --no-webui                     no web page
 --api-key-file FNAME                    keys
 --jinja                                 templates
+--top-nsigma N                          keep what is so near to the best
 --reasoning-format FORMAT               reasoning
 """
 

@@ -17,6 +17,7 @@ from app.cli.chat_setup import ChatRequest, Launch, prepare
 from app.cli.chat_terminal import talk
 from app.cli.chat_view import ChatView
 from app.cli.context import EXIT_FAILED, CliContext, UsageError
+from app.cli.expert_options import add_expert_arguments, expert_wishes
 from app.cli.gpu_option import add_gpu_argument
 from app.cli.main import EXIT_INTERRUPTED
 from app.cli.numbers import decimal_number, given_text, moe_wish, whole_number
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     parser.add_argument("--kv", metavar="TYPE", choices=KV_CACHE_TYPES, help=words("kv"))
     parser.add_argument("--threads", metavar="N", help=words("threads"))
     add_gpu_argument(parser, texts)
+    add_expert_arguments(parser, texts)
     parser.add_argument("--no-repack", action="store_true", help=words("no_repack"))
     parser.add_argument(
         "--rpc", metavar="HOST:PORT", type=given_text(texts), action="append", default=[], help=words("rpc")
@@ -88,6 +90,7 @@ def _request(args: argparse.Namespace, texts: Texts) -> ChatRequest:
         kv_type=args.kv,
         repack=False if args.no_repack else None,
         n_threads=whole_number("--threads", args.threads, "n_threads", texts),
+        expert=expert_wishes(args, texts),
     )
     return ChatRequest(
         path=None if args.path is None else Path(args.path),

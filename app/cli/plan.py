@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.cli.context import EXIT_OK, CliContext, UsageError
+from app.cli.expert_options import add_expert_arguments, expert_wishes
 from app.cli.gpu_option import (
     add_gpu_argument,
     chosen_entry,
@@ -18,13 +19,16 @@ from app.cli.inspected import inspect_argument
 from app.cli.numbers import given_text, moe_wish, shown, whole_number
 from app.cli.placed import blocks_in_ram
 from app.cli.plan_speeds import EngineHere, measure_speeds, say_gains, say_speed, say_steps
+from app.engine.effective_command import command_lines, line_changes
 from app.engine.engine_on_machine import EngineOnMachine
+from app.engine.packs import choose_engine
 from app.findings import Finding, FindingCode, FindingError
 from app.gguf.facts import ModelFacts
 from app.hardware.recording import Recording, read_recording
 from app.library.plan_memory import PlanMemory, recorded_speeds
 from app.options import ALL_LAYERS, EngineOptions
-from app.planner.facts import DevicePlan, LadderStep, MemoryBudget, OffloadPlan, Wishes
+from app.planner.facts import DevicePlan, ExpertWishes, LadderStep, MemoryBudget, OffloadPlan, Wishes
+from app.planner.plan import plan_offload
 from app.planner.report import ModelReport, judge_place, report_of
 from app.planner.speed_gains import SpeedGain, speed_gains
 from app.texts import Texts, format_bytes
@@ -49,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser, texts: Texts) -> None:
     machine_help = texts.text("cli.plan.machine.help")
     parser.add_argument("--machine", metavar="FILE", type=given_text(texts), help=machine_help)
     add_gpu_argument(parser, texts)
+    add_expert_arguments(parser, texts)
+    parser.add_argument("--command", action="store_true", help=texts.text("cli.plan.command.help"))
     parser.add_argument("--measure", action="store_true", help=texts.text("cli.plan.measure.help"))
     parser.add_argument("--json", action="store_true", help=texts.text("cli.plan.json.help"))
 
@@ -63,6 +69,7 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
         moe=moe_wish(args.moe, context.texts),
         n_ctx=whole_number("--context", args.context, "n_ctx", context.texts),
         kv_type=args.kv,
+        expert=expert_wishes(args, context.texts),
     )
     inspected = inspect_argument(args.path, context.texts)
     budget, seen = _budget(args, context)
@@ -73,10 +80,32 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     gains = speed_gains(report.facts, budget, wishes, report.plan) if report.plan else ()
     report = replace(report, findings=(*report.findings, *_of_machine(args, seen, report)))
     if args.json:
-        context.print_json(to_json(report, gains))
+        document = to_json(report, gains)
+        if args.command:
+            told = _command(report, budget, wishes, context)
+            document["command"] = [{"mark": mark, "line": line} for mark, line in told]
+        context.print_json(document)
+    elif args.command:
+        context.say("cli.plan.command.title", engine=choose_engine(None, context.settings.engine).name)
+        for mark, line in _command(report, budget, wishes, context):
+            context.print_line(f"{mark} {line}")
     else:
         _print_report(report, gains, context)
     return EXIT_OK
+
+
+def _command(
+    report: ModelReport, budget: MemoryBudget, wishes: Wishes, context: CliContext
+) -> tuple[tuple[str, str], ...]:
+    """Return what the chosen engine is told, and what of it is not the plan's own choice."""
+    spec = choose_engine(None, context.settings.engine)
+    if report.plan is None:
+        return ()
+    path = report.facts.path
+    usual = plan_offload(report.facts, budget, replace(wishes, expert=ExpertWishes()))
+    return line_changes(
+        command_lines(spec, path, usual.options), command_lines(spec, path, report.plan.options)
+    )
 
 
 def to_json(report: ModelReport, gains: tuple[SpeedGain, ...] = ()) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from app.engine.extra_flags import checked_flags
 from app.engine.llama_server_capabilities import Capabilities
 from app.findings import Finding, FindingCode, FindingError, error, warning
 from app.options import EngineOptions, KvOverrideValue
@@ -158,6 +159,7 @@ OPTION_MAPPERS: Final[Mapping[str, Mapper]] = {
     "kv_overrides": _kv_overrides,
     "check_tensors": _flag("check_tensors", "--check-tensors"),
     "chat_template": _chat_template,
+    "extra_flags": lambda options, capabilities: checked_flags(options.extra_flags, capabilities),
 }
 """Every field of `EngineOptions`; a test walks them."""
 

@@ -54,12 +54,14 @@ class Extent:
 
     Attributes:
         flash_attn: Attention without a score for each cell in memory.
+        swa_full: Layers with a sliding window keep the whole context too.
     """
 
     n_ctx: int
     n_ubatch: int
     kv_type: str
     flash_attn: bool = True
+    swa_full: bool = False
 
 
 def cache_shape(model: ModelFacts) -> CacheShape:
@@ -118,7 +120,8 @@ def _block_bytes(shape: CacheShape, block: int, extent: Extent) -> tuple[int, in
     if attention.kind is AttentionKind.COMPRESSED:
         return _compressed_bytes(shape, block, extent)
     state = attention.state_bytes_per_layer or 0 if _says(attention.recurrent_layers, block) else 0
-    if attention.sliding_window and _says(attention.windowed_layers, block):
+    is_windowed = attention.sliding_window and _says(attention.windowed_layers, block)
+    if is_windowed and attention.sliding_window and not extent.swa_full:
         cells = windowed_cells(extent.n_ctx, attention.sliding_window, extent.n_ubatch)
     else:
         cells = padded_cells(extent.n_ctx)

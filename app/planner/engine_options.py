@@ -49,14 +49,21 @@ def options_of(case: Case, placement: Placement) -> EngineOptions:
     overrides_experts = uses_gpu or wishes.moe != "auto"
     wants_all = wishes.moe == "all" and case.model.routed_expert_bytes > 0
     split = gpu_split(placement.gpu_items, budget)
+    fixed = wishes.expert
+    usual = EngineOptions()
     return EngineOptions(
         n_ctx=cut.extent.n_ctx,
+        n_batch=max(fixed.n_batch or usual.n_batch, cut.extent.n_ubatch),
         n_ubatch=cut.extent.n_ubatch,
         n_gpu_layers=cut.n_gpu_layers if uses_gpu else 0,
         cpu_moe=wants_all,
         n_cpu_moe=0 if wants_all or not overrides_experts else cut.n_cpu_moe,
         n_threads=threads,
-        n_threads_batch=threads,
+        n_threads_batch=fixed.n_threads_batch or threads,
+        flash_attn=fixed.flash_attn or usual.flash_attn,
+        swa_full=cut.extent.swa_full,
+        load_mode=fixed.load_mode or usual.load_mode,
+        check_tensors=bool(fixed.check_tensors),
         type_k=cut.extent.kv_type,
         type_v=cut.extent.kv_type,
         repack=_may_repack(case, placement) if wishes.repack is None else wishes.repack,
@@ -69,7 +76,8 @@ def options_of(case: Case, placement: Placement) -> EngineOptions:
         main_gpu=split.main_gpu,
         rpc_servers=split.rpc_servers,
         kv_overrides=case.model.kv_overrides,
-        chat_template="chatml" if case.model.needs_chatml else "auto",
+        chat_template=fixed.chat_template or ("chatml" if case.model.needs_chatml else "auto"),
+        extra_flags=fixed.extra_flags,
     )
 
 
@@ -112,7 +120,13 @@ def gpu_items_of(options: EngineOptions, budget: MemoryBudget, item_count: int) 
 def cut_of(options: EngineOptions, sizes: ModelSizes) -> Cut:
     """Return the numbers that decide a placement."""
     return Cut(
-        Extent(options.n_ctx, options.n_ubatch, options.type_k, options.flash_attn != "off"),
+        Extent(
+            options.n_ctx,
+            options.n_ubatch,
+            options.type_k,
+            options.flash_attn != "off",
+            options.swa_full,
+        ),
         options.n_gpu_layers,
         sizes.weights.block_count if options.cpu_moe else options.n_cpu_moe,
         options.op_offload,

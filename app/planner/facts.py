@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from app.findings import Finding
-from app.options import EngineOptions
+from app.options import EngineOptions, check_bounds
 from app.planner.corrections import Corrections
 from app.planner.measured_speeds import MachineSpeeds, SpeedBasis
 
@@ -79,6 +79,38 @@ class MemoryBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpertWishes:
+    """Options fixed by hand, named as in `EngineOptions`; None means "you decide".
+
+    Attributes:
+        extra_flags: Words for a llama-server's command line as they are.
+
+    Raises:
+        OptionError: a value is outside what an engine takes.
+    """
+
+    n_gpu_layers: int | None = None
+    n_batch: int | None = None
+    n_ubatch: int | None = None
+    n_threads_batch: int | None = None
+    flash_attn: str | None = None
+    swa_full: bool | None = None
+    load_mode: str | None = None
+    op_offload: bool | None = None
+    check_tensors: bool | None = None
+    chat_template: str | None = None
+    extra_flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+
+    def fixed(self) -> dict[str, Any]:
+        """Return what was fixed, by name."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+@dataclass(frozen=True, slots=True)
 class Wishes:
     """What the person asks for; None means "you decide".
 
@@ -87,6 +119,7 @@ class Wishes:
         n_ctx: Tokens.
         kv_type: Element type for K and V.
         cache_ram_mib: RAM for prompts already read, as servers keep them; none unless asked for.
+        expert: All other options that can be fixed by hand.
     """
 
     moe: str | int = "auto"
@@ -95,6 +128,7 @@ class Wishes:
     repack: bool | None = None
     n_threads: int | None = None
     cache_ram_mib: int = 0
+    expert: ExpertWishes = field(default_factory=ExpertWishes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,26 @@ def wished_context(model: ModelFacts, wishes: Wishes) -> tuple[int | None, tuple
     return asked, ()
 
 
+PLAIN_KV_TYPES: Final = ("f16", "bf16", "f32")
+
+
+def possible_kv_type(wishes: Wishes) -> tuple[str | None, tuple[Finding, ...]]:
+    """Return the cache type to plan for: quantised values need flash attention, keys go with them."""
+    wished = wishes.kv_type
+    if wishes.expert.flash_attn != "off" or wished is None or wished in PLAIN_KV_TYPES:
+        return wished, ()
+    code = FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION
+    return KV_DEFAULT, (warning(code, type_k=wished, type_v=wished, applied=KV_DEFAULT),)
+
+
+def layer_findings(placement: Placement, wishes: Wishes, item_count: int) -> tuple[Finding, ...]:
+    """Return that fewer layers than were fixed by hand fit on the GPUs."""
+    asked, held = wishes.expert.n_gpu_layers, sum(placement.gpu_items)
+    if not asked or not placement.gpu_items or held >= min(asked, item_count):
+        return ()
+    return (note(FindingCode.GPU_LAYERS_REDUCED, asked=min(asked, item_count), n_gpu_layers=held),)
+
+
 def moe_findings(model: ModelFacts, wishes: Wishes) -> tuple[int | None, tuple[Finding, ...]]:
     """Return N as llama.cpp counts it, None for "as few as fit", and what is odd about the wish."""
     wish = wishes.moe

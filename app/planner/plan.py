@@ -13,9 +13,11 @@ from app.planner.expert_cache import expert_cache_outlook
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.judge import (
     known_troubles,
+    layer_findings,
     moe_findings,
     no_gpu_finding,
     placement_findings,
+    possible_kv_type,
     slower_gpu_finding,
     vram_kept,
     vram_margins,
@@ -43,16 +45,18 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     n_ctx, context_findings = wished_context(model, wishes)
     wishes = replace(wishes, n_ctx=n_ctx)
     n_cpu_moe, wish_findings = moe_findings(model, wishes)
+    kv_type, kv_findings = possible_kv_type(wishes)
     question = Question(
         sizes=model_sizes(model, budget.corrections),
         limits=gpu_limits(budget),
         budget=budget,
         n_ctx=n_ctx,
-        kv_type=wishes.kv_type,
+        kv_type=kv_type,
         n_cpu_moe=n_cpu_moe,
         context_length=model.context_length,
         vocabulary_size=model.vocabulary_size,
         prompt_cache_bytes=wishes.cache_ram_mib * MIB,
+        expert=wishes.expert,
     )
     is_by_hand = wishes.moe != "auto" and model.routed_expert_bytes > 0
     question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
@@ -66,6 +70,8 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     findings = (
         *context_findings,
         *wish_findings,
+        *kv_findings,
+        *layer_findings(placement, wishes, question.sizes.item_count),
         *placement_findings(placement, budget, wishes, model),
         *cliff_findings(model, placement.cpu_parts, disk_share_bytes(placement, budget), budget),
         *known_troubles(model, budget, placement),
@@ -118,6 +124,8 @@ def _gpu_findings(case: Case, placement: Placement, slower: Finding | None) -> t
     """Say why no GPU works, with what the least it could do would need."""
     if slower is not None:
         return (slower,)
+    if case.wishes.expert.n_gpu_layers == 0:
+        return ()
     if any(placement.gpu_items):
         return ()
     question = case.question

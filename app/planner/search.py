@@ -1,7 +1,7 @@
 """Which numbers to choose: everything but experts on the GPU first, then as many blocks of experts as fit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from app.options import (
@@ -13,7 +13,7 @@ from app.options import (
     default_n_ubatch,
 )
 from app.planner.caches import Extent, can_be_quantized
-from app.planner.facts import MemoryBudget
+from app.planner.facts import ExpertWishes, MemoryBudget
 from app.planner.model_sizes import ModelSizes
 from app.planner.placement import Cut, Placement, fits, largest_n_gpu_layers, place, smallest_n_cpu_moe
 
@@ -36,6 +36,7 @@ class Question:
         n_cpu_moe: Fixed number of blocks; None = as few as fit. Always 0 for a model without experts.
         context_length: What the model was made for.
         prompt_cache_bytes: RAM for prompts already read.
+        expert: What else is fixed.
     """
 
     sizes: ModelSizes
@@ -47,6 +48,7 @@ class Question:
     context_length: int | None
     vocabulary_size: int | None
     prompt_cache_bytes: int = 0
+    expert: ExpertWishes = field(default_factory=ExpertWishes)
 
     @property
     def all_experts(self) -> int:
@@ -142,13 +144,19 @@ def _given_up(question: Question, cut: Cut) -> Placement:
 
 def _first_cut(question: Question) -> Cut:
     is_small = question.budget.ram_free_bytes < SMALL_MACHINE_RAM_BYTES
+    fixed = question.expert
+    usual = default_n_ubatch(question.vocabulary_size, is_small_machine=is_small)
+    layers = ALL_LAYERS if fixed.n_gpu_layers is None else fixed.n_gpu_layers
     return Cut(
         Extent(
             n_ctx=question.n_ctx or default_n_ctx(question.context_length),
-            n_ubatch=default_n_ubatch(question.vocabulary_size, is_small_machine=is_small),
+            n_ubatch=fixed.n_ubatch or (min(usual, fixed.n_batch) if fixed.n_batch else usual),
             kv_type=question.kv_type or KV_DEFAULT,
+            flash_attn=fixed.flash_attn != "off",
+            swa_full=bool(fixed.swa_full),
         ),
-        op_offload=not _are_all_remote(question),
+        n_gpu_layers=ALL_LAYERS if layers >= question.sizes.item_count else layers,
+        op_offload=not _are_all_remote(question) if fixed.op_offload is None else fixed.op_offload,
         prompt_cache_bytes=question.prompt_cache_bytes,
     )
 
@@ -167,13 +175,16 @@ def is_remote(budget: MemoryBudget, gpu: int) -> bool:
 def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
     """Yield what may be given up, the least painful first, each on top of the one before."""
     extent = cut.extent
-    if (question.vocabulary_size or 0) > BIG_VOCABULARY and extent.n_ubatch > UBATCH_BIG_VOCABULARY:
+    fixed = question.expert
+    is_big = (question.vocabulary_size or 0) > BIG_VOCABULARY
+    if is_big and extent.n_ubatch > UBATCH_BIG_VOCABULARY and fixed.n_ubatch is None:
         extent = replace(extent, n_ubatch=UBATCH_BIG_VOCABULARY)
         yield replace(cut, extent=extent)
-    if question.kv_type is None and can_be_quantized(question.sizes.caches):
+    if question.kv_type is None and extent.flash_attn and can_be_quantized(question.sizes.caches):
         extent = replace(extent, kv_type=KV_SMALLER)
         yield replace(cut, extent=extent)
-    if cut.op_offload and question.limits and question.sizes.graph.largest_expert_tensor:
+    may_refuse = cut.op_offload and fixed.op_offload is None
+    if may_refuse and question.limits and question.sizes.graph.largest_expert_tensor:
         cut = replace(cut, op_offload=False)
         yield replace(cut, extent=extent)
     if question.n_ctx is None:
@@ -184,7 +195,7 @@ def _lesser_cuts(question: Question, cut: Cut) -> Iterator[Cut]:
 
 
 def _with_fewer_layers(question: Question, cut: Cut) -> Placement:
-    layers = largest_n_gpu_layers(question.sizes, cut, question.limits)
+    layers = min(cut.n_gpu_layers, largest_n_gpu_layers(question.sizes, cut, question.limits))
     return place(question.sizes, replace(cut, n_gpu_layers=layers), question.limits)
 
 

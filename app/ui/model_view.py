@@ -50,6 +50,7 @@ class ModelView:
         tokens_per_second: Of the last or running answer, prompt time excluded.
         needs_reload: The wishes differ from what is loaded.
         is_measuring: The engine is being calibrated for this plan.
+        command: Lines the engine would be told, each with its mark (`engine/effective_command.py`).
         gains: What more RAM, more VRAM or a faster drive would give the plan.
     """
 
@@ -72,6 +73,7 @@ class ModelView:
     log_tail: tuple[str, ...] = ()
     is_measuring: bool = False
     gains: tuple[SpeedGain, ...] = ()
+    command: tuple[tuple[str, str], ...] = ()
 
     @property
     def can_measure(self) -> bool:

@@ -64,7 +64,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(tab: ParametersTab
         for widget in all_of(tab, QWidget)
         if isinstance(widget, kinds) and widget.focusPolicy() & Qt.FocusPolicy.TabFocus
     ]
-    assert len(controls) == (4 if detail == SIMPLE else 13)
+    assert len(controls) == (4 if detail == SIMPLE else 24)
     names = [control.accessibleName() for control in controls]
     assert all(names)
     assert len(set(names)) == len(names)

@@ -58,6 +58,8 @@ def native_params(library: Library, options: EngineOptions) -> NativeParams:
     """
     if options.n_parallel != 1:  # one worker answers one conversation
         raise unsupported("n_parallel", options.n_parallel)
+    if options.extra_flags:  # there is no command line
+        raise unsupported("extra_flags", " ".join(options.extra_flags))
     devices = list_devices(library)
     model, kept = _model_params(library, options, devices)
     return NativeParams(model, _context_params(library, options), kept)

@@ -172,7 +172,8 @@ class ModelController(ModelTeller):
     def _check(self, path: Path) -> None:
         wishes = self._view.wishes
         if path != self._view.path:
-            wishes = replace(wishes, moe="auto")  # a number of blocks belongs to one model
+            # numbers of blocks and layers belong to one model
+            wishes = replace(wishes, moe="auto", expert=replace(wishes.expert, n_gpu_layers=None))
         name = self._background.engine_name
         self._background = replace(self._background, checked=None)
         self._show(ModelView(phase=ModelPhase.CHECKING, path=path, wishes=wishes, engine_name=name))

@@ -69,6 +69,11 @@ class ModelTeller(QObject):
         if plan is self._view.plan:
             self._change(gains=gains)
 
+    def set_command(self, plan: OffloadPlan, lines: tuple[tuple[str, str], ...]) -> None:
+        """Show what the engine would be told, if the plan is still the one in force."""
+        if plan is self._view.plan:
+            self._change(command=lines)
+
     def take_budget(self, path: Path, budget: MemoryBudget) -> None:
         """Plan again with what was learnt meanwhile, unless another file or a load came first."""
         if self._view.phase is ModelPhase.PLANNED and path == self._view.path:
@@ -80,7 +85,7 @@ class ModelTeller(QObject):
     def _show(self, view: ModelView) -> None:
         is_english = self._language().startswith("en")
         if view.plan is not self._view.plan:
-            view = replace(view, gains=())
+            view = replace(view, gains=(), command=() if view.plan is None else view.command)
         view = judged(view, replace(self._background, is_english=is_english))
         if view == self._view:
             return

@@ -1,19 +1,20 @@
 """Keeps what loads and answers teach, calibrates while nobody waits, and works out what would be faster."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from app.engine.effective_command import command_lines, line_changes
 from app.engine.protocol import Finished
 from app.engine.spec import EngineSpec
 from app.findings import FindingError
 from app.gguf.facts import ModelFacts
 from app.library.plan_memory import PlanMemory, RunningModel
-from app.planner.facts import MemoryBudget, OffloadPlan
+from app.planner.facts import ExpertWishes, MemoryBudget, OffloadPlan
 from app.planner.plan import plan_offload
 from app.planner.speed_gains import speed_gains
 from app.ui.controllers.model_controller import ModelController
@@ -24,6 +25,7 @@ from app.ui.tasks import Tasks
 IDLE_MS: Final = 1500
 """A plan that nobody touches so long is looked at more closely."""
 
+COMMAND_MS: Final = 150
 CLOSE_SECONDS: Final = 2.0
 _MOST_ROUNDS: Final = 4
 
@@ -73,6 +75,8 @@ class PlanTeacher(QObject):
         self._is_free.set()
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._on_idle)
+        self._command_timer = QTimer(self, singleShot=True, interval=COMMAND_MS)
+        self._command_timer.timeout.connect(self._on_command_due)
         model.view_changed.connect(self._on_view_changed)
         model.answer_event.connect(self._on_answer_event)
 
@@ -91,6 +95,7 @@ class PlanTeacher(QObject):
     def close(self) -> None:
         """Give up what is under way, and wait until its files are gone."""
         self._timer.stop()
+        self._command_timer.stop()
         self._given_up.set()
         self._is_free.wait(CLOSE_SECONDS)
 
@@ -106,8 +111,10 @@ class PlanTeacher(QObject):
         if view.plan is not before.plan or view.phase is not before.phase:
             if view.plan is not None and view.phase in (ModelPhase.PLANNED, ModelPhase.READY):
                 self._timer.start()
+                self._command_timer.start()
             else:
                 self._timer.stop()
+                self._command_timer.stop()
 
     def _on_loaded(self, view: ModelView) -> None:
         memory, spec = self._ports.memory, self._model.spec
@@ -135,6 +142,26 @@ class PlanTeacher(QObject):
             self._tasks.run_in_background(job, partial(self._model.set_gains, view.plan))
         if self._measures_unasked and view.phase is ModelPhase.PLANNED:
             self.measure()
+
+    @Slot()
+    def _on_command_due(self) -> None:
+        view = self._view
+        if view.plan is not None and view.facts is not None and view.budget is not None:
+            job = partial(self._command, _Question(view, view.engine_name))
+            self._tasks.run_in_background(job, partial(self._model.set_command, view.plan))
+
+    def _command(self, question: _Question) -> tuple[tuple[str, str], ...]:
+        """Return what the engine would be told, against the plan without anything fixed by an expert."""
+        view = question.view
+        if view.plan is None or view.facts is None or view.budget is None or view.path is None:
+            return ()
+        usual = plan_offload(view.facts, view.budget, replace(view.wishes, expert=ExpertWishes()))
+        try:
+            spec = self._ports.choose(question.engine_name, None)
+            before = command_lines(spec, view.path, usual.options)
+            return line_changes(before, command_lines(spec, view.path, view.plan.options))
+        except FindingError:  # a load says why
+            return ()
 
     def _measure(self, memory: PlanMemory, question: _Question, given_up: threading.Event) -> _Taught | None:
         """Calibrate for a view's plan; None when that was given up. In the background."""

@@ -7,10 +7,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.options import KV_CACHE_TYPES
-from app.planner.facts import Wishes
+from app.planner.facts import ExpertWishes, Wishes
 from app.ui.model_view import ModelView
 from app.ui.theme.look import LookSource
 from app.ui.views.auto_slider_row import AutoSliderRow
+from app.ui.views.expert_parameters import ExpertParameters
 from app.ui.views.parameter_rows import ChoiceRow, NumberRow
 from app.ui.views.parameter_values import WHOLE, NumberField, context_stops
 from app.ui.views.plan_head import SectionTitle
@@ -43,8 +44,9 @@ class LoadParameters(QWidget):
         self.kv_type = ChoiceRow(looks, "kv_type")
         self.n_threads = NumberRow(looks, NumberField("n_threads", WHOLE, "auto"))
         self.repack = ChoiceRow(looks, "repack")
+        self.expert = ExpertParameters(looks)
         self._note = TextLabel("caption", "warning", wrap=True)
-        rows = (self.context, self.n_ctx, self.kv_type, self.n_threads, self.repack)
+        rows = (self.context, self.n_ctx, self.kv_type, self.n_threads, self.repack, self.expert)
         self.setLayout(column(self._title, *rows, self._note, gap=14))
         self.context.moved.connect(self._on_context_moved)
         self.context.auto_chosen.connect(lambda: self._wish(n_ctx=None))
@@ -52,13 +54,14 @@ class LoadParameters(QWidget):
         self.n_threads.committed.connect(lambda value: self._wish(n_threads=value))
         self.kv_type.chosen.connect(lambda key: self._wish(kv_type=None if key == _AUTO else key))
         self.repack.chosen.connect(lambda key: self._wish(repack=_REPACK[key]))
+        self.expert.expert_changed.connect(lambda expert: self._wish(expert=expert))
         looks.changed.connect(self._show_title)
         self._show_title()
         self._show()
 
     def show_view(self, view: ModelView) -> None:
         """Show the wishes of a view."""
-        view = replace(view, tokens_per_second=None)
+        view = replace(view, tokens_per_second=None, gains=())
         if view != self._view:
             self._view, self._wishes = view, view.wishes
             self._show()
@@ -66,12 +69,12 @@ class LoadParameters(QWidget):
     def show_detail(self, *, is_expert: bool) -> None:
         """Show the one slider, or all there is."""
         self.context.setVisible(not is_expert)
-        for line in (self.n_ctx, self.kv_type, self.n_threads, self.repack):
+        for line in (self.n_ctx, self.kv_type, self.n_threads, self.repack, self.expert):
             line.setVisible(is_expert)
 
     def reset(self) -> None:
         """Leave everything to Moxie; the MoE control of the model bar stays as it is."""
-        self._wish(n_ctx=None, kv_type=None, repack=None, n_threads=None)
+        self._wish(n_ctx=None, kv_type=None, repack=None, n_threads=None, expert=ExpertWishes())
 
     def _wish(self, **values: Any) -> None:
         changed = replace(self._wishes, **values)
@@ -92,6 +95,7 @@ class LoadParameters(QWidget):
         switches = [(key, Words(f"ui.plan.value.{key}")) for key in ("on", "off")]
         current = next(key for key, value in _REPACK.items() if value is wishes.repack)
         self.repack.show_choices([(_AUTO, self._auto("repack", wishes.repack)), *switches], current)
+        self.expert.show_view(replace(self._view, wishes=wishes))
         self._note.setVisible(self._view.is_loaded and self._view.needs_reload)
 
     def _show_context(self) -> None:

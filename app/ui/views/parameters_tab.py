@@ -101,6 +101,7 @@ class ParametersTab(QWidget):
         super().hideEvent(event)
         self.system_prompt.flush()
         self.stop.flush()
+        self.load.expert.flush()
 
     def _lay_out(self) -> None:
         answers = column(

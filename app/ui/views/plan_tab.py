@@ -99,7 +99,7 @@ class PlanTab(QWidget):
             self._turns.ask()
 
     def _take(self, view: ModelView) -> None:
-        view = replace(view, tokens_per_second=None)
+        view = replace(view, tokens_per_second=None, command=())
         if view != self._view:
             if view.path != self._view.path:
                 self._shows_all_findings = False

@@ -41,7 +41,7 @@ CHANGED: dict[str, Any] = {
 }
 """Another value than the default's for each field."""
 
-ELSEWHERE = {"rpc_servers", "cache_ram_mib", "chat_template"}
+ELSEWHERE = {"rpc_servers", "cache_ram_mib", "chat_template", "extra_flags"}
 """Servers become devices before the structures are built; the worker keeps no old prompts and says so;
 prompts are made by us, from the template in force."""
 

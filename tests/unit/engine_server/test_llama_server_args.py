@@ -47,6 +47,7 @@ OTHER_VALUES: Final[dict[str, Any]] = {
     "kv_overrides": (("qwen3moe.expert_count", 8), ("a.b", True), ("a.c", 0.5), ("a.d", "x y")),
     "check_tensors": True,
     "chat_template": "chatml",
+    "extra_flags": ("--top-nsigma", "1.0"),
 }
 EXPECTED: Final = {
     "n_ctx": ["--ctx-size", "4096"],
@@ -75,6 +76,7 @@ EXPECTED: Final = {
     "kv_overrides": ["--override-kv", "qwen3moe.expert_count=int:8,a.b=bool:true,a.c=float:0.5,a.d=str:x y"],
     "check_tensors": ["--check-tensors"],
     "chat_template": ["--chat-template", "chatml"],
+    "extra_flags": ["--top-nsigma", "1.0"],
 }
 
 
@@ -95,7 +97,7 @@ def test_an_option_reaches_the_command_line(name: str) -> None:
     assert arguments[position : position + len(wanted)] == wanted
 
 
-@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"load_mode"}))
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"load_mode", "extra_flags"}))
 def test_an_option_without_a_switch_is_refused_by_name(name: str) -> None:
     with pytest.raises(FindingError) as caught:
         option_arguments(_options(name), NOTHING)
