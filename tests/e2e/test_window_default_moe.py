@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.chat.conversation import MessageState
+from app.engine.engine_devices import EngineReader
 from app.engine.session import EngineSession
 from app.engine.session_state import SessionEvent
 from app.engine.spec import EngineSpec
@@ -27,6 +28,7 @@ from app.gguf.inspect_file import inspect_path
 from app.hardware.facts import GpuInfo
 from app.hardware.host import PsutilHostSource
 from app.options import EngineOptions, SamplingOptions
+from app.planner.measured_speeds import SpeedBasis
 from app.settings import Settings
 from app.ui.model_view import ModelPhase
 from app.ui.program import Ports
@@ -193,3 +195,50 @@ def test_a_killed_window_leaves_no_real_engine(data_home: Path, moe_model: Path)
         assert all(is_running(pid) for pid in engines)
         window.process.kill()
         assert gone_within(engines, GONE_SECONDS)
+
+
+def test_the_window_measures_and_learns_how_fast_a_plan_is(
+    qtbot: QtBot, qapp: QApplication, data_home: Path, moe_model: Path
+) -> None:
+    ports = Ports(
+        FakeGpuSource([]),
+        PsutilHostSource(),
+        lambda _parent: FakeDesktop(),
+        lambda _reason: FakeInhibitor(),
+        engine_reader=EngineReader(None),
+    )
+    settings = Settings(engine="worker", language="en", sampling=replace(SAMPLING, max_tokens=24))
+    driver = WindowDriver(qtbot, make_program(qapp, ports, settings))
+    try:
+        tab = driver.program.window.dock.plan_tab
+        driver.show(moe_model)
+        driver.program.window.show_findings()
+        driver.wait_for_phase(ModelPhase.PLANNED)
+        assert driver.view.plan is not None
+        assert driver.view.plan.forecast is None
+        driver.wait_for(lambda: tab.is_settled)
+        driver.click(tab.measure_button)
+        driver.wait_for(lambda: driver.view.is_measuring)
+        driver.wait_for(lambda: driver.view.plan is not None and driver.view.plan.forecast is not None)
+        assert basis_of(driver) is SpeedBasis.CALIBRATED
+
+        driver.click(driver.program.window.model_bar.primary)
+        driver.wait_for_phase(ModelPhase.READY)
+        driver.write(STORY)
+        driver.wait_for_answer()
+        driver.wait_for_phase(ModelPhase.READY)
+        speed = driver.view.tokens_per_second
+        driver.program.model.unload()
+        driver.wait_for_phase(ModelPhase.PLANNED)
+        driver.program.model.look_again()
+        driver.wait_for(lambda: basis_of(driver) is SpeedBasis.MEASURED_HERE)
+        told = driver.view.plan.forecast
+        assert told is not None and speed is not None
+        assert told.decode.low < speed < told.decode.high
+    finally:
+        driver.delete()
+
+
+def basis_of(driver: WindowDriver) -> SpeedBasis | None:
+    plan = driver.view.plan
+    return plan.forecast.basis if plan is not None and plan.forecast is not None else None

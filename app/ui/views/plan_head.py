@@ -74,12 +74,12 @@ class PlanHead(QWidget):
         self._title = TextLabel("subtitle", wrap=True)
         self._why = TextLabel("caption", "soft", wrap=True)
         self._speed = TextLabel("caption", wrap=True)
-        self._measure = Button(looks, "link", size="compact")
-        self._measure.clicked.connect(self.measure_requested)
+        self.measure = Button(looks, "link", size="compact")
+        self.measure.clicked.connect(self.measure_requested)
         self._doing = TextLabel("caption", "soft", wrap=True)
         top = row(column(self._sign, None), self._title, gap=8)
         top.setStretch(1, 1)
-        self._measure_line = holder(row(self._measure, None))
+        self._measure_line = holder(row(self.measure, None))
         lines = (top, self._why, self._speed, self._measure_line, self._doing)
         self._box = tone_box("accent", column(*lines, gap=4))
         self.setLayout(column(self._box))
@@ -124,8 +124,8 @@ class PlanHead(QWidget):
         self._speed.setText("\n".join(lines))
         self._speed.setVisible(works and bool(lines))
         self._measure_line.setVisible(works and view.can_measure)
-        self._measure.setText(look.text("ui.plan.speed.measure"))
-        self._measure.setToolTip(look.text("ui.plan.speed.measure_hint"))
+        self.measure.setText(look.text("ui.plan.speed.measure"))
+        self.measure.setToolTip(look.text("ui.plan.speed.measure_hint"))
 
 
 class EmptyPlan(QWidget):

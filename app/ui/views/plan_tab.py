@@ -56,6 +56,7 @@ class PlanTab(QWidget):
         self._shows_all_findings = False
         self._empty = EmptyPlan(looks)
         self._head = PlanHead(looks)
+        self.measure_button = self._head.measure
         self.failure = FailureNote(looks)
         self._findings_title = SectionTitle()
         self._findings = FindingsList(looks, narrow=True)
