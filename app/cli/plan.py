@@ -75,8 +75,10 @@ def run(args: argparse.Namespace, context: CliContext) -> int:
     budget, seen = _budget(args, context)
     if args.measure and (args.machine is not None or args.vram is not None):
         raise UsageError(context.texts.text("cli.plan.measure_here"))
-    budget = _with_speeds(args, context, inspected.facts, budget, seen, wishes)
     report = report_of(inspected, budget, wishes)
+    if report.plan is not None:
+        budget = _with_speeds(args, context, inspected.facts, budget, seen, wishes)
+        report = report_of(inspected, budget, wishes)
     gains = speed_gains(report.facts, budget, wishes, report.plan) if report.plan else ()
     report = replace(report, findings=(*report.findings, *_of_machine(args, seen, report)))
     if args.json:
@@ -171,6 +173,8 @@ def _with_speeds(
     """Return the budget with what was measured: here, or on the machine of a recording."""
     if args.machine is not None:
         return replace(budget, speeds=recorded_speeds(seen.hardware))
+    if args.measure:
+        choose_engine(None, context.settings.engine)  # says why, where there is none
     entry = chosen_entry(context)
     if args.vram is not None or entry is None:
         return budget
