@@ -89,6 +89,7 @@ class EngineOptions:
         n_gpu_layers: Layers put on GPU devices; `ALL_LAYERS` for all, 0 for none.
         cpu_moe: Routed experts of all blocks stay in CPU buffers (`--cpu-moe`).
         n_cpu_moe: The same for blocks 0 .. N-1, counted by block index (`--n-cpu-moe`).
+        cpu_moe_blocks: The same for these blocks, where they are not the first ones.
         n_threads: Threads for single tokens.
         n_threads_batch: Threads for batches.
         flash_attn: `auto`, `on` or `off`.
@@ -119,6 +120,7 @@ class EngineOptions:
     n_gpu_layers: int = ALL_LAYERS
     cpu_moe: bool = False
     n_cpu_moe: int = 0
+    cpu_moe_blocks: tuple[int, ...] = ()
     n_threads: int = 1
     n_threads_batch: int = 1
     flash_attn: str = "auto"
@@ -147,6 +149,10 @@ class EngineOptions:
             raise OptionError("n_ubatch", self.n_ubatch, f"at most n_batch ({self.n_batch})")
         if self.cpu_moe and self.n_cpu_moe:
             raise OptionError("n_cpu_moe", self.n_cpu_moe, "0 when cpu_moe is set")
+        if self.cpu_moe_blocks and (self.cpu_moe or self.n_cpu_moe):
+            raise OptionError("cpu_moe_blocks", self.cpu_moe_blocks, "none when cpu_moe or n_cpu_moe is set")
+        if any(type(block) is not int or not 0 <= block < ALL_LAYERS for block in self.cpu_moe_blocks):
+            raise OptionError("cpu_moe_blocks", self.cpu_moe_blocks, f"0 to {ALL_LAYERS - 1}")
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields by name; tuples become lists."""

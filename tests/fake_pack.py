@@ -28,6 +28,7 @@ HELP: Final = """\
 -dev,  --device LIST                    devices
 -cmoe, --cpu-moe                        experts on the CPU
 -ncmoe, --n-cpu-moe N                   experts of the first N layers on the CPU
+-ot,   --override-tensor PATTERN=TYPE   where tensors go
 -ngl,  --gpu-layers, --n-gpu-layers N   layers on GPUs
 -sm,   --split-mode {none,layer,row}    how to split
 -ts,   --tensor-split N0,N1             shares

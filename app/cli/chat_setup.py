@@ -129,6 +129,7 @@ def options_with_rpc(options: EngineOptions, wishes: Wishes, rpc_servers: tuple[
         options,
         n_gpu_layers=ALL_LAYERS,
         n_cpu_moe=0 if wishes.moe == "auto" else options.n_cpu_moe,
+        cpu_moe_blocks=(),
         offload_kqv=True,
         tensor_split=(),
         devices=(),  # all: the servers have no names yet

@@ -9,6 +9,8 @@ def blocks_in_ram(facts: ModelFacts, options: EngineOptions) -> int:
     layers = facts.expert_layers
     if options.cpu_moe or not options.n_gpu_layers:
         return len(layers)
+    if options.cpu_moe_blocks:
+        return len(options.cpu_moe_blocks)
     first_on_gpu = 0
     if options.n_gpu_layers < ALL_LAYERS:
         first_on_gpu = max(0, (facts.block_count or 0) + 1 - options.n_gpu_layers)

@@ -60,6 +60,15 @@ def _n_cpu_moe(options: EngineOptions, capabilities: Capabilities) -> list[str] 
     return _value("n_cpu_moe", "--n-cpu-moe", "-ncmoe")(options, capabilities)
 
 
+def _cpu_moe_blocks(options: EngineOptions, capabilities: Capabilities) -> list[str] | None:
+    if not options.cpu_moe_blocks:
+        return []
+    switch = capabilities.first_known("--override-tensor", "-ot")
+    numbers = "|".join(map(str, options.cpu_moe_blocks))
+    names = r"ffn_(up|down|gate|gate_up)_(ch|)exps"
+    return None if switch is None else [switch, rf"blk\.({numbers})\.{names}=CPU"]
+
+
 def _flash_attn(options: EngineOptions, capabilities: Capabilities) -> list[str] | None:
     switch = capabilities.first_known("--flash-attn", "-fa")
     if switch is None:
@@ -138,6 +147,7 @@ OPTION_MAPPERS: Final[Mapping[str, Mapper]] = {
     "n_gpu_layers": _value("n_gpu_layers", "--n-gpu-layers", "--gpu-layers", "-ngl"),
     "cpu_moe": _flag("cpu_moe", "--cpu-moe", "-cmoe"),
     "n_cpu_moe": _n_cpu_moe,
+    "cpu_moe_blocks": _cpu_moe_blocks,
     "n_threads": _value("n_threads", "--threads", "-t"),
     "n_threads_batch": _value("n_threads_batch", "--threads-batch", "-tb"),
     "flash_attn": _flash_attn,

@@ -7,10 +7,9 @@ from app.gguf.facts import ModelFacts
 from app.options import EngineOptions
 from app.planner.accuracy import Measured, Source, device_kind, group_of
 from app.planner.corrections import PartGroup
-from app.planner.engine_options import cut_of, gpu_items_of
+from app.planner.engine_options import placed
 from app.planner.facts import MemoryBudget, Part
 from app.planner.model_sizes import model_sizes
-from app.planner.placement import place_items
 
 _CPU = "CPU"
 _ENDLESS = 2**60
@@ -73,8 +72,7 @@ def _planned(
     sizes = model_sizes(model)
     limits = (_ENDLESS,) * len(gpus)
     budget = MemoryBudget(_ENDLESS, limits)
-    items = gpu_items_of(options, budget, sizes.item_count)
-    placement = place_items(sizes, cut_of(options, sizes), items, limits)
+    placement = placed(sizes, options, budget, limits)
     return _grouped(placement.gpu_parts), _grouped((placement.cpu_parts,))
 
 

@@ -10,6 +10,7 @@ from app.planner.facts import LadderStep
 from app.planner.judge import LARGEST_CONTEXT
 from app.planner.ladder import Rung, rung_of, step_of
 from app.planner.placement import fits, place, smallest_n_cpu_moe
+from app.planner.precision import by_precision
 from app.planner.search import can_be_carried
 
 NAME: Final = "bigger_context"
@@ -56,6 +57,8 @@ def _with_context(case: Case, rung: Rung, n_ctx: int) -> Rung | None:
             return None
         cut = replace(cut, n_cpu_moe=n_cpu_moe)
     longer = place(question.sizes, cut, limits)
+    if question.n_cpu_moe is None:
+        longer = by_precision(question.sizes, longer, limits)
     if not can_be_carried(question.budget, longer):
         return None
     made = rung_of(case, NAME, longer)

@@ -9,7 +9,8 @@ from app.options import EngineOptions, default_n_threads, default_repack
 from app.planner.caches import Extent
 from app.planner.facts import MemoryBudget, Wishes
 from app.planner.model_sizes import ModelSizes
-from app.planner.placement import Cut, Placement
+from app.planner.placement import Cut, Placement, place_items
+from app.planner.precision import prefix_of, with_blocks_in_ram
 from app.planner.search import RPC_DEVICE, Question
 from app.planner.speed_reads import TypeShares
 
@@ -57,7 +58,8 @@ def options_of(case: Case, placement: Placement) -> EngineOptions:
         n_ubatch=cut.extent.n_ubatch,
         n_gpu_layers=cut.n_gpu_layers if uses_gpu else 0,
         cpu_moe=wants_all,
-        n_cpu_moe=0 if wants_all or not overrides_experts else cut.n_cpu_moe,
+        n_cpu_moe=0 if wants_all or not overrides_experts or placement.ram_blocks else cut.n_cpu_moe,
+        cpu_moe_blocks=placement.ram_blocks,
         n_threads=threads,
         n_threads_batch=fixed.n_threads_batch or threads,
         flash_attn=fixed.flash_attn or usual.flash_attn,
@@ -117,8 +119,24 @@ def gpu_items_of(options: EngineOptions, budget: MemoryBudget, item_count: int) 
     return tuple(counts)
 
 
+def placed(
+    sizes: ModelSizes, options: EngineOptions, budget: MemoryBudget, limits: Sequence[int]
+) -> Placement:
+    """Return where everything lies with options that a plan for the budget holds."""
+    gpu_items = gpu_items_of(options, budget, sizes.item_count)
+    placement = place_items(sizes, cut_of(options, sizes), gpu_items, limits)
+    if not options.cpu_moe_blocks:
+        return placement
+    return with_blocks_in_ram(sizes, placement, options.cpu_moe_blocks)
+
+
 def cut_of(options: EngineOptions, sizes: ModelSizes) -> Cut:
-    """Return the numbers that decide a placement."""
+    """Return the numbers that decide a placement; of single blocks in RAM, how many they are."""
+    in_ram = options.n_cpu_moe
+    if options.cpu_moe:
+        in_ram = sizes.weights.block_count
+    elif options.cpu_moe_blocks:
+        in_ram = prefix_of(sizes, len(options.cpu_moe_blocks))
     return Cut(
         Extent(
             options.n_ctx,
@@ -128,7 +146,7 @@ def cut_of(options: EngineOptions, sizes: ModelSizes) -> Cut:
             options.swa_full,
         ),
         options.n_gpu_layers,
-        sizes.weights.block_count if options.cpu_moe else options.n_cpu_moe,
+        in_ram,
         options.op_offload,
         options.cache_ram_mib * MIB,
     )

@@ -48,6 +48,7 @@ class Placement:
         gpu_parts: Per GPU, bytes by part; empty for a GPU without items.
         cpu_parts: Bytes in RAM by part, routed experts included whether or not RAM can hold them.
         fits_gpus: No GPU is above its limit.
+        ram_blocks: Whose experts stay in RAM, where those are not the first ones (`precision.py`).
     """
 
     cut: Cut
@@ -55,6 +56,7 @@ class Placement:
     gpu_parts: tuple[Mapping[Part, int], ...]
     cpu_parts: Mapping[Part, int]
     fits_gpus: bool
+    ram_blocks: tuple[int, ...] = ()
 
     @property
     def gpu_bytes(self) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from app.gguf.facts import ModelFacts
 from app.options import default_n_ctx
 from app.planner.bigger_context import bigger_context
 from app.planner.carried_out import carried_out, disk_share_bytes
-from app.planner.engine_options import MIB, Case, cut_of, gpu_items_of
+from app.planner.engine_options import MIB, Case, placed
 from app.planner.expert_cache import expert_cache_outlook
 from app.planner.facts import LadderStep, MemoryBudget, OffloadPlan, Wishes
 from app.planner.judge import (
@@ -25,7 +25,8 @@ from app.planner.judge import (
 )
 from app.planner.ladder import FAST, Rung, ladder_steps, lower_rungs, rung_of
 from app.planner.model_sizes import model_sizes
-from app.planner.placement import Placement, place, place_items
+from app.planner.placement import Placement, place
+from app.planner.precision import by_precision
 from app.planner.search import Question, choose, is_unreduced
 from app.planner.speed_disk import cliff_findings
 from app.planner.speed_reads import type_shares
@@ -61,6 +62,8 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     is_by_hand = wishes.moe != "auto" and model.routed_expert_bytes > 0
     question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
     case = Case(model, wishes, question, type_shares(model))
+    if n_cpu_moe is None:
+        placement = by_precision(question.sizes, placement, question.limits)
     top, slower = rung_of(case, FAST, placement), None
     if not is_by_hand and any(placement.gpu_items):
         without = _without_gpus(case)
@@ -86,9 +89,7 @@ def plan_of_step(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan, ste
     if options == plan.options:
         return plan
     sizes = model_sizes(model, budget.corrections)
-    gpu_items = gpu_items_of(options, budget, sizes.item_count)
-    limits = gpu_limits(budget, into_reserve=True)
-    placement = place_items(sizes, cut_of(options, sizes), gpu_items, limits)
+    placement = placed(sizes, options, budget, gpu_limits(budget, into_reserve=True))
     return replace(carried_out(model, budget, placement, options), ladder=plan.ladder)
 
 

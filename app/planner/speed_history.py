@@ -63,7 +63,7 @@ def place_key(options: EngineOptions) -> str:
     """Return the options that decide where a model is computed; without a GPU, experts and cards do not."""
     if not options.n_gpu_layers:
         return f"0/{options.n_threads}/{options.repack}"
-    experts = "all" if options.cpu_moe else options.n_cpu_moe
+    experts = "all" if options.cpu_moe else options.cpu_moe_blocks or options.n_cpu_moe
     parts = (options.n_gpu_layers, experts, options.n_threads, options.repack, *options.devices)
     return "/".join(map(str, parts))
 

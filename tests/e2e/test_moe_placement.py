@@ -112,12 +112,24 @@ def test_moe_n_moves_the_experts_of_the_first_n_blocks(setup: Setup, moe_model: 
     assert moved.loaded.applied.get("n_cpu_moe", 10) == 10
 
 
+def test_single_blocks_leave_their_experts_in_ram(setup: Setup, moe_model: Path) -> None:
+    facts = facts_of(moe_model)
+    blocks = (2, 5, 29)
+    moved = run(setup, moe_model, cpu_moe_blocks=blocks)
+    expected = weight_bytes(facts) - sum(facts.layers[block].routed_expert_bytes for block in blocks)
+    assert abs(moved.weights_on("RPC0") - expected) < ROUNDING_BYTES
+    assert tuple(moved.loaded.applied.get("cpu_moe_blocks", blocks)) == blocks
+    assert moved.loaded.findings == ()
+    assert "Paris" in moved.text
+
+
 def test_greedy_text_is_equal_wherever_the_experts_are(setup: Setup, exact_twin: Path) -> None:
     placements: list[dict[str, object]] = [
         {"rpc_servers": (), "n_gpu_layers": 0},
         {"n_gpu_layers": ALL_LAYERS},
         {"n_gpu_layers": ALL_LAYERS, "cpu_moe": True},
         {"n_gpu_layers": ALL_LAYERS, "n_cpu_moe": 7},
+        {"n_gpu_layers": ALL_LAYERS, "cpu_moe_blocks": (1, 8, 20)},
         {"n_gpu_layers": 12, "cpu_moe": True},
     ]
     texts = [run(setup, exact_twin, STORY, **placement).text for placement in placements]

@@ -83,6 +83,8 @@ def _expert_placement(asked: EngineOptions, lines: Sequence[str]) -> dict[str, A
     blocks = {int(index) for index in _all(_ON_CPU, lines)}
     if asked.cpu_moe:
         return {"cpu_moe": bool(blocks), "n_cpu_moe": 0}
+    if asked.cpu_moe_blocks:
+        return {"cpu_moe": False, "n_cpu_moe": 0, "cpu_moe_blocks": tuple(sorted(blocks))}
     return {"cpu_moe": False, "n_cpu_moe": max(blocks) + 1 if blocks else 0}
 
 

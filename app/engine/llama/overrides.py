@@ -22,7 +22,8 @@ def expert_patterns(options: EngineOptions) -> tuple[str, ...]:
     """Return the patterns whose tensors stay in CPU buffers; first match wins."""
     if options.cpu_moe:
         return (ROUTED_EXPERTS,)
-    return tuple(rf"blk\.{block}{ROUTED_EXPERTS}" for block in range(options.n_cpu_moe))
+    blocks = options.cpu_moe_blocks or range(options.n_cpu_moe)
+    return tuple(rf"blk\.{block}{ROUTED_EXPERTS}" for block in blocks)
 
 
 def tensor_overrides(patterns: Sequence[str], buffer_type: int) -> Any:

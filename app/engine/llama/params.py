@@ -113,7 +113,7 @@ def _model_params(
     shares = _shares(library, options)
     has_gpu = any(device.info.kind in ("gpu", "igpu") for device in devices)
     is_pointless = options.split_mode == "none" and not has_gpu
-    placing = "cpu_moe" if options.cpu_moe else "n_cpu_moe"
+    placing = "cpu_moe" if options.cpu_moe else "cpu_moe_blocks" if options.cpu_moe_blocks else "n_cpu_moe"
     fields: dict[str, tuple[str, Any]] = {
         "devices": ("devices", chosen),
         placing: ("tensor_buft_overrides", ctypes.cast(experts, ctypes.c_void_p)),

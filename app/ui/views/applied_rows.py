@@ -17,7 +17,7 @@ from app.ui.views.words import Words
 TOLERATED_SHARE: Final = 0.05
 TOLERATED_BYTES: Final = 8 * 1024**2
 _KV: Final = ("type_k", "type_v")
-_MOE: Final = ("n_cpu_moe", "cpu_moe")
+_MOE: Final = ("n_cpu_moe", "cpu_moe", "cpu_moe_blocks")
 _THREADS: Final = ("n_threads", "n_threads_batch")
 _OWN_REASONS: Final[Mapping[tuple[str, ...], tuple[FindingCode, str]]] = {
     _KV: (FindingCode.KV_TYPE_NEEDS_FLASH_ATTENTION, "kv_type"),
@@ -206,6 +206,8 @@ def _layers_cell(values: Mapping[str, Any]) -> Words | None:
 def _experts_cell(values: Mapping[str, Any], steps: MoeSteps) -> Words | None:
     if values.get("n_gpu_layers") == 0 or values.get("cpu_moe"):
         return _count_cell(steps.count)
+    if values.get("cpu_moe_blocks"):
+        return _count_cell(sum(1 for block in steps.blocks if block in values["cpu_moe_blocks"]))
     blocks = values.get("n_cpu_moe")
     return None if not isinstance(blocks, int) else _count_cell(steps.step_of(blocks))
 

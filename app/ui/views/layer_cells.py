@@ -17,7 +17,8 @@ def cells_of(facts: ModelFacts, plan_or_options: OffloadPlan | EngineOptions) ->
     """Return one cell per block with tensors, in order.
 
     `n_gpu_layers` counts from the last item back, the output layer being one; `n_cpu_moe` counts blocks from
-    the first on. What RAM cannot hold of the experts (`disk_bytes`) is shared evenly by all layers in RAM.
+    the first on, or `cpu_moe_blocks` names them. What RAM cannot hold of the experts (`disk_bytes`) is
+    shared evenly by all layers in RAM.
     MTP blocks have no part in it: nothing reads them.
 
     A plan without a GPU keeps everything in RAM whatever `n_gpu_layers` says.
@@ -30,23 +31,24 @@ def cells_of(facts: ModelFacts, plan_or_options: OffloadPlan | EngineOptions) ->
     items = block_count(facts) + 1
     first_on_gpu = items - min(options.n_gpu_layers, items) if has_gpu else items
     first_with_experts = items if options.cpu_moe else options.n_cpu_moe
-    tiers = [_tiers(layer, first_on_gpu, first_with_experts) for layer in facts.layers]
-    in_ram = sum(
+    in_ram = frozenset(options.cpu_moe_blocks or range(first_with_experts))
+    tiers = [_tiers(layer, first_on_gpu, in_ram) for layer in facts.layers]
+    ram_bytes = sum(
         layer.routed_expert_bytes
         for layer, (tier, _) in zip(facts.layers, tiers, strict=True)
         if tier is Tier.RAM and not layer.is_mtp
     )
-    share = min(1.0, disk_bytes / in_ram) if in_ram else 0.0
+    share = min(1.0, disk_bytes / ram_bytes) if ram_bytes else 0.0
     return tuple(
         _cell(layer, tier, other, share) for layer, (tier, other) in zip(facts.layers, tiers, strict=True)
     )
 
 
-def _tiers(layer: LayerFacts, first_on_gpu: int, first_with_experts: int) -> tuple[Tier, Tier]:
+def _tiers(layer: LayerFacts, first_on_gpu: int, in_ram: frozenset[int]) -> tuple[Tier, Tier]:
     """Return the tier of the experts and of the rest. Engines put no MTP block on a GPU."""
     if layer.is_mtp or layer.index < first_on_gpu:
         return Tier.RAM, Tier.RAM
-    if layer.routed_expert_bytes and layer.index < first_with_experts:
+    if layer.routed_expert_bytes and layer.index in in_ram:
         return Tier.RAM, Tier.VRAM
     return Tier.VRAM, Tier.VRAM
 

@@ -132,5 +132,6 @@ def fit_of(facts: ModelFacts, plan: OffloadPlan | None) -> Fit | None:
     has_gpu = any(device.name != CPU for device in plan.devices)
     options = plan.options
     is_whole = options.n_gpu_layers > (facts.block_count or len(facts.layers))
-    is_split = bool(facts.is_moe and (options.n_cpu_moe or options.cpu_moe)) or not is_whole
+    leaves_experts = options.n_cpu_moe or options.cpu_moe or options.cpu_moe_blocks
+    is_split = bool(facts.is_moe and leaves_experts) or not is_whole
     return Fit.RAM if has_gpu and is_split else Fit.FITS

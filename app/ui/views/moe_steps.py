@@ -41,6 +41,8 @@ class MoeSteps:
         """Return the step options stand for; without a GPU all experts are in RAM anyway."""
         if options.cpu_moe or options.n_gpu_layers == 0:
             return self.count
+        if options.cpu_moe_blocks:
+            return sum(1 for block in self.blocks if block in options.cpu_moe_blocks)
         return self.step_of(options.n_cpu_moe)
 
     def step_of_wish(self, wish: str | int, plan: OffloadPlan | None) -> int:

@@ -14,6 +14,7 @@ from app.ui.views.measured import CPU
 from app.ui.views.moe_steps import moe_steps
 from app.ui.views.words import Words
 
+_MOE: Final = frozenset({"n_cpu_moe", "cpu_moe", "cpu_moe_blocks"})
 _FOLLOWS: Final = ("offload_kqv", "op_offload", "tensor_split", "n_batch", "n_threads_batch", "type_v")
 """Options that change because another one does; the other one is told."""
 
@@ -49,10 +50,10 @@ def step_changes(before: EngineOptions, after: EngineOptions, facts: ModelFacts 
     """Return what a step changes against another; what only follows from a change is left out."""
     changed = changed_options(before, after)
     if changed.get("n_gpu_layers", (0, None))[1] == 0:
-        changed = {k: v for k, v in changed.items() if k not in ("n_cpu_moe", "cpu_moe")}
-    elif "n_cpu_moe" in changed or "cpu_moe" in changed:
+        changed = {k: v for k, v in changed.items() if k not in _MOE}
+    elif not _MOE.isdisjoint(changed):
         steps = moe_steps(facts)
-        changed.pop("cpu_moe", None)
+        changed = {k: v for k, v in changed.items() if k not in _MOE}
         changed["n_cpu_moe"] = (steps.step_of_options(before), steps.step_of_options(after))
     return tuple(_change(name, *pair) for name, pair in changed.items() if name not in _FOLLOWS)
 

@@ -20,6 +20,7 @@ CHANGED: dict[str, Any] = {
     "n_ubatch": 64,
     "n_gpu_layers": 3,
     "cpu_moe": True,
+    "cpu_moe_blocks": (1, 3),
     "n_cpu_moe": 5,
     "n_threads": 2,
     "n_threads_batch": 3,
