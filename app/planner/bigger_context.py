@@ -11,7 +11,7 @@ from app.planner.judge import LARGEST_CONTEXT
 from app.planner.ladder import Rung, rung_of, step_of
 from app.planner.placement import fits, place, smallest_n_cpu_moe
 from app.planner.precision import by_precision
-from app.planner.search import can_be_carried
+from app.planner.search import can_be_carried, expert_limits
 
 NAME: Final = "bigger_context"
 COST_SHARE: Final = 0.05
@@ -58,7 +58,7 @@ def _with_context(case: Case, rung: Rung, n_ctx: int) -> Rung | None:
         cut = replace(cut, n_cpu_moe=n_cpu_moe)
     longer = place(question.sizes, cut, limits)
     if question.n_cpu_moe is None:
-        longer = by_precision(question.sizes, longer, limits)
+        longer = by_precision(question.sizes, longer, expert_limits(question.budget, longer, limits))
     if not can_be_carried(question.budget, longer):
         return None
     made = rung_of(case, NAME, longer)

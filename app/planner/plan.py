@@ -27,7 +27,7 @@ from app.planner.ladder import FAST, Rung, ladder_steps, lower_rungs, rung_of
 from app.planner.model_sizes import model_sizes
 from app.planner.placement import Placement, place
 from app.planner.precision import by_precision
-from app.planner.search import Question, choose, is_unreduced
+from app.planner.search import Question, choose, expert_limits, is_unreduced
 from app.planner.speed_disk import cliff_findings
 from app.planner.speed_reads import type_shares
 
@@ -63,7 +63,7 @@ def plan_offload(model: ModelFacts, budget: MemoryBudget, wishes: Wishes) -> Off
     question, placement = _chosen(question, budget, is_by_hand=is_by_hand)
     case = Case(model, wishes, question, type_shares(model))
     if n_cpu_moe is None:
-        placement = by_precision(question.sizes, placement, question.limits)
+        placement = by_precision(question.sizes, placement, expert_limits(budget, placement, question.limits))
     top, slower = rung_of(case, FAST, placement), None
     if not is_by_hand and any(placement.gpu_items):
         without = _without_gpus(case)

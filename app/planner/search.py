@@ -1,6 +1,6 @@
 """Which numbers to choose: everything but experts on the GPU first, then as many blocks of experts as fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -109,11 +109,19 @@ def _fewest_experts_in_ram(question: Question, first: Cut) -> int | None:
     placement = place(sizes, replace(first, n_cpu_moe=n), question.limits)
     if placement.cpu_bytes <= budget.ram_left(placement.gpu_bytes):
         return n
-    own = [
-        max(0, limit - part) for limit, part in zip(question.limits, budget.shared_vram_bytes, strict=True)
-    ]
+    own = _own_limits(question.limits, budget)
     in_own = smallest_n_cpu_moe(sizes, first, own) if any(own) else None
     return question.all_experts if in_own is None else in_own
+
+
+def expert_limits(budget: MemoryBudget, placement: Placement, limits: Sequence[int]) -> Sequence[int]:
+    """Return what GPUs may take when experts are exchanged: no memory that is RAM while RAM is short."""
+    is_short = placement.cpu_bytes > budget.ram_left(placement.gpu_bytes)
+    return _own_limits(limits, budget) if is_short and any(budget.shared_vram_bytes) else limits
+
+
+def _own_limits(limits: Sequence[int], budget: MemoryBudget) -> list[int]:
+    return [max(0, limit - part) for limit, part in zip(limits, budget.shared_vram_bytes, strict=True)]
 
 
 def is_unreduced(question: Question, placement: Placement) -> bool:

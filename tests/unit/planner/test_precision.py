@@ -80,6 +80,16 @@ def test_no_gpu_is_ever_too_full(vram_gib: float) -> None:
     assert held == sorted(held, reverse=True)
 
 
+@pytest.mark.parametrize("ram_gib", [6, 10, 12])
+@pytest.mark.parametrize("own_gib", [4, 6, 8])
+def test_no_finer_expert_goes_into_memory_that_is_ram_while_ram_is_short(own_gib: int, ram_gib: int) -> None:
+    own, ram = own_gib * GIB, ram_gib * GIB
+    budget = MemoryBudget(ram, (own + ram,), (True,), performance_cores=8, shared_vram_bytes=(ram,))
+    plan = plan_offload(mixed(700 * MIB), budget, WISHES)
+    assert plan.disk_bytes > 0
+    assert plan.devices[0].planned_bytes <= own
+
+
 def _steps(model: ModelFacts, budget: MemoryBudget, plan: OffloadPlan) -> list[OffloadPlan]:
     return [plan_of_step(model, budget, plan, step) for step in plan.ladder]
 
