@@ -80,6 +80,11 @@ def engine_processes() -> list[psutil.Process]:
     return [child for child in alive if "--engine-worker" in child.cmdline()]
 
 
+def basis(desk: Desk) -> SpeedBasis | None:
+    plan = desk.model.view.plan
+    return plan.forecast.basis if plan is not None and plan.forecast is not None else None
+
+
 def test_loads_and_answers_teach_the_next_plan(desk: Desk, moe_model: Path) -> None:
     desk.plan(moe_model)
     assert desk.model.view.plan is not None and desk.model.view.plan.forecast is None
@@ -91,6 +96,12 @@ def test_loads_and_answers_teach_the_next_plan(desk: Desk, moe_model: Path) -> N
     kept = (plan_accuracy_file(), speed_history_file())
     desk.qtbot.waitUntil(lambda: all(file.exists() for file in kept), timeout=WAIT_MS)
     measured = desk.model.view.tokens_per_second
+    loaded = desk.model.view.plan
+    desk.qtbot.waitUntil(lambda: basis(desk) is SpeedBasis.MEASURED_HERE, timeout=WAIT_MS)
+    assert loaded is not None and desk.model.view.plan is not None
+    assert desk.model.view.phase is ModelPhase.READY
+    assert desk.model.view.plan.devices == loaded.devices  # what was planned stays what was planned
+    assert not desk.model.view.needs_reload
     desk.model.unload()
     desk.wait_for(ModelPhase.PLANNED)
     desk.model.look_again()

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.findings import Finding
 from app.planner.facts import MemoryBudget, OffloadPlan
+from app.planner.measured_speeds import MachineSpeeds
 from app.planner.speed_gains import SpeedGain
 from app.ui.controllers.model_changes import Background, judged, planned_again
 from app.ui.model_view import ModelPhase, ModelView
@@ -78,6 +79,15 @@ class ModelTeller(QObject):
         """Plan again with what was learnt meanwhile, unless another file or a load came first."""
         if self._view.phase is ModelPhase.PLANNED and path == self._view.path:
             self._show(planned_again(replace(self._view, budget=budget), self._view.wishes))
+
+    def take_speeds(self, path: Path, speeds: MachineSpeeds | None) -> None:
+        """Say how fast the loaded plan is by what its answers taught; the plan itself stays as it is."""
+        view = self._view
+        if view.phase is not ModelPhase.READY or path != view.path or view.budget is None:
+            return
+        learnt = planned_again(replace(view, budget=replace(view.budget, speeds=speeds)), view.wishes)
+        if learnt.plan is not None and view.plan is not None and learnt.plan.options == view.plan.options:
+            self._show(learnt)
 
     def _change(self, **values: Any) -> None:
         self._show(replace(self._view, **values))

@@ -9,12 +9,13 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.engine.effective_command import command_lines, line_changes
-from app.engine.protocol import Finished
+from app.engine.protocol import Finished, Timings
 from app.engine.spec import EngineSpec
 from app.findings import FindingError
 from app.gguf.facts import ModelFacts
 from app.library.plan_memory import PlanMemory, RunningModel
 from app.planner.facts import ExpertWishes, MemoryBudget, OffloadPlan
+from app.planner.measured_speeds import MachineSpeeds
 from app.planner.plan import plan_offload
 from app.planner.speed_gains import speed_gains
 from app.ui.controllers.model_controller import ModelController
@@ -130,7 +131,16 @@ class PlanTeacher(QObject):
     def _on_answer_event(self, event: object) -> None:
         memory, running = self._ports.memory, self._running
         if isinstance(event, Finished) and memory is not None and running is not None:
-            self._tasks.run_in_background(partial(memory.keep_answer, running, event.timings))
+            job = partial(self._learn_answer, memory, running, event.timings, self._view)
+            self._tasks.run_in_background(job, partial(self._model.take_speeds, running.model.path))
+
+    def _learn_answer(
+        self, memory: PlanMemory, running: RunningModel, timings: Timings, view: ModelView
+    ) -> MachineSpeeds | None:
+        memory.keep_answer(running, timings)
+        if view.budget is None:
+            return None
+        return taught_budget(self._ports, view.budget, running.model, running.spec.name).speeds
 
     @Slot()
     def _on_idle(self) -> None:
